@@ -44,13 +44,17 @@ RECOVER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how hard; longer until each fault came. ``most`` bounds the forms that are sent."""
+    """How long and how hard: longer until each fault came and ``fewest`` forms have their receipt.
+
+    ``most`` bounds the forms that are sent.
+    """
 
     seconds: float = 20.0
     seed: int = 1
     people: int = 16
     stories: int = 20
     waves: int = 6
+    fewest: int = 100
     most: int = 1_000_000
     longest_fault: float = 2.0
     rest: float = 1.5
@@ -183,7 +187,9 @@ class Storm:
         deck: list[str] = []
         kinds = self._kinds(draw)
         while len(self.sent) < self.plan.most and (
-            time.monotonic() < until or len(self.report.faults) < len(kinds)
+            time.monotonic() < until
+            or len(self.report.faults) < len(kinds)
+            or self.report.forms["acknowledged"] < self.plan.fewest
         ):
             if not deck:
                 deck = draw.sample(sorted(kinds), len(kinds))

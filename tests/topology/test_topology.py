@@ -124,7 +124,7 @@ def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(Plan(seconds=10, waves=3, people=12, longest_fault=1, rest=0.5), id="short"),
+        pytest.param(Plan(seconds=10, waves=3, people=12, longest_fault=1), id="short"),
         pytest.param(
             Plan(seconds=180, waves=20, people=20, stories=40, longest_fault=5, rest=5),
             id="long",

@@ -75,7 +75,7 @@ def publish(given: str) -> int:
     def requested() -> int | None:
         studies = Study.objects.filter(slug__startswith=given).order_by("pk")
         study = next((study for study in studies if has_complete_story(study)), None)
-        return study and releases.request_release(study=study, by=None, now=timezone.now()).pk
+        return releases.request_release(study=study, by=None, now=timezone.now()).pk if study else None
 
     return wait_for(requested)
 
@@ -132,11 +132,11 @@ def check(given: dict[str, Any]) -> dict[str, int]:
     found["stored"], found["counted"] = len(stored), counted.total()
     for release in Release.objects.filter(pk__in=given["releases"]).select_related("study"):
         again = verdict_counts(release.study)
-        figures = (release.stories, release.kept, release.dropped, release.incomplete)
-        wanted_figures = (again.stories, again.kept, again.dropped, again.incomplete)
+        figures = [release.stories, release.kept, release.dropped, release.incomplete]
+        wanted_figures = [again.stories, again.kept, again.dropped, again.incomplete]
         later = votes.filter(assignment__story__study=release.study, submitted_at__gt=release.answers_until)
         if later.exists():  # it was asked for in the middle of the work: only its sums can be compared
-            figures, wanted_figures = (release.stories, sum(figures[1:])), (again.stories,) * 2
+            figures, wanted_figures = [release.stories, sum(figures[1:])], [again.stories] * 2
         found["miscounted"] += figures != wanted_figures
     return dict(found)
 
