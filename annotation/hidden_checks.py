@@ -8,6 +8,7 @@ consequences come at the end of a block. See docs/adr/0028.
 import enum
 import hashlib
 import hmac
+import math
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -81,6 +82,11 @@ def checks_among(stories: float, *, every: int, usable: int) -> float:
     It may be a fraction, because annotators are in the middle of their blocks.
     """
     return min(float(usable), stories / every) if every else 0.0
+
+
+def most_checks_among(others: int, *, every: int) -> int:
+    """Return the most checks that one annotator can get among so many other stories."""
+    return math.ceil(others / (every - 1)) if every else 0
 
 
 def order_mask(*, key: str, person: int) -> int:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import checks_among
 from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
-from annotation.queries import stories_of_design, usable_checks, with_strata
 from annotation.rules import CENT
+from annotation.strata import stories_of_design, usable_checks, with_strata
 from recruitment.links import campaign_address
 from recruitment.marketplace import Offer, Terms
 from recruitment.models import Campaign, Submission, Visit

@@ -16,8 +16,8 @@ from annotation.actions.events import record_event
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import noted
 from annotation.models import HELD, LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
-from annotation.queries import with_strata
 from annotation.sql import lock_next_reserved
+from annotation.strata import with_strata
 
 State = Assignment.State
 Places = dict[tuple[int, int | None], set[int | None]]

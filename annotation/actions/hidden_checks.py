@@ -23,8 +23,8 @@ from annotation.errors import (
 from annotation.fixed_settings import noted
 from annotation.grading import key_problems
 from annotation.models import CheckKey, CheckOption, Event, Story, Study
-from annotation.queries import stories_of_design
 from annotation.rules import cap_problem
+from annotation.strata import stories_of_design
 
 State = CheckKey.State
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 
-from annotation import hidden_checks, queries, rules
+from annotation import hidden_checks, queries, rules, strata
 from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
 from annotation.actions.hidden_check_grading import draw_consequences
 from annotation.actions.leases import free_expired_leases
@@ -140,7 +140,7 @@ def _check_due(enrollment: Enrollment) -> Story | None:
     """Return the hidden check that is due now, if any. Everybody may answer it, so it takes no slot."""
     study, person = enrollment.study, enrollment.pk
     position, every = enrollment.stories_submitted + 1, study.check_every
-    whole = queries.stories_of_design(study) if every and study.stratum_field else 0
+    whole = strata.stories_of_design(study) if every and study.stratum_field else 0
     if not hidden_checks.is_due(
         key=study.pseudonym_key, person=person, position=position, every=every, whole=whole
     ):
@@ -338,7 +338,7 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
     others = Assignment.objects.filter(story__study=enrollment.study_id, state__in=HELD, slot__isnull=False)
     if enrollment.study.stratum_field:
-        others = others.filter(stratum__in=queries.lacking_of(enrollment))
+        others = others.filter(stratum__in=strata.lacking_of(enrollment))
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)
     soonest = (
         others.exclude(story__in=theirs.values("story"))

@@ -16,8 +16,8 @@ from annotation.errors import InvalidStudy
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.models import Event, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.queries import stories_of_design
 from annotation.rules import cap_problem
+from annotation.strata import stories_of_design
 
 SETTINGS = tuple(item.name for item in fields(StudySettings) if item.name != "qualification_required")
 """All settings of a study that can be changed here."""

@@ -24,7 +24,7 @@ from annotation.importing.validation import check_rows
 from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding, Protocol
 from annotation.protocols.multiple_choice.quiz import QUIZ
-from annotation.queries import with_strata
+from annotation.strata import with_strata
 from tomannot import clock
 
 BATCH = 1000

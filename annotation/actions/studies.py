@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User
 from accounts.rows import locked
-from annotation import locks, queries, rules
+from annotation import locks, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
@@ -130,15 +130,15 @@ def blockers(study: Study) -> list[str]:
         consent_version=study.consent_version,
         gate=study.gate,
         lacks_checks=lacks_checks(study),
-        unserved=queries.unserved_strata(study),
+        unserved=strata.unserved_strata(study),
         story_cap=study.story_cap,
-        stories_of_design=queries.stories_of_design(study, at_most=True),
+        stories_of_design=strata.stories_of_design(study, at_most=True),
     )
 
 
 def lacks_checks(study: Study) -> bool:
     """Return True if the study wants hidden checks and has none in use."""
-    return study.check_every > 0 and not queries.usable_checks(study)
+    return study.check_every > 0 and not strata.usable_checks(study)
 
 
 @transaction.atomic

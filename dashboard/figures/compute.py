@@ -13,7 +13,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.actions import note_flags
 from annotation.models import Assignment, CheckResult, Story, Study, SurplusReason, Vote
-from annotation.queries import usable_checks
+from annotation.strata import usable_checks
 from dashboard.figures import flags, forecast, store
 from dashboard.figures.people import SHOWN, PeopleTally
 from dashboard.figures.store import Figures

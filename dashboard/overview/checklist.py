@@ -17,7 +17,7 @@ from accounts.rate_limits import hops_of
 from annotation.actions.studies import lacks_checks
 from annotation.design import fills_exactly
 from annotation.models import Story, Study
-from annotation.queries import fill_of_strata
+from annotation.strata import fill_of_strata
 from dashboard.quality.hidden_checks import too_few_checks
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation import hidden_checks
 from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
-from annotation.queries import usable_checks
+from annotation.strata import usable_checks
 from dashboard.queries import cached_for_a_minute
 
 MANY = 20_000

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from annotation.models import Story, Study
-from annotation.queries import stories_of_design
+from annotation.strata import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm, choose
 from recruitment.actions import CampaignSettings

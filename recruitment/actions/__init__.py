@@ -9,7 +9,7 @@ from recruitment.actions.arrivals import (
     remove_join_link,
     set_join_link,
 )
-from recruitment.actions.bulk_payments import approve_all, record_link_payments, retry_campaign, top_up_all
+from recruitment.actions.bulk_payments import approve_all, retry_campaign, top_up_all
 from recruitment.actions.campaign_lifecycle import (
     carry_out,
     end_campaign,
@@ -34,6 +34,7 @@ from recruitment.actions.grants import (
     set_membership,
     update_groups,
 )
+from recruitment.actions.link_payments import record_link_payments
 from recruitment.actions.mails import (
     ask_for_links,
     confirm_address,

@@ -13,7 +13,7 @@ from django.db import DatabaseError, IntegrityError, ProgrammingError, connectio
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings, strategies as st
 
-from annotation import actions, design, queries
+from annotation import actions, design, queries, strata
 from annotation.errors import ImportRefused, InvalidStudy, StudyNotReady
 from annotation.models import Assignment, Enrollment, Story, Stratum, Study, Vote
 from annotation.rules import Reason, Refusal
@@ -328,7 +328,7 @@ def test_a_study_that_the_design_cannot_serve_does_not_open() -> None:
     study = designed(load={SEALED: 7}, opened=False)
     with pytest.raises(StudyNotReady) as refusal:
         actions.open_study(study=study, by=None, now=NOW)
-    assert queries.unserved_strata(study) == [(OPEN, 3, 0, ""), (SEALED, 6, 7, "")]
+    assert strata.unserved_strata(study) == [(OPEN, 3, 0, ""), (SEALED, 6, 7, "")]
     assert str(refusal.value).count("Its design asks for") == 2
     assert f"of “{OPEN}” per participant; it has 3. Add a load for it" in str(refusal.value)
 
@@ -344,7 +344,7 @@ def test_items_without_a_value_belong_to_no_stratum() -> None:
     )
     load = {"None": 2, "1": 1}
     study = actions.set_design(study=study, by_column="severity_original", load=load, by=None, now=NOW)
-    assert queries.unserved_strata(study) == [("", 2, 0, ", ".join(named)), ("None", 0, 2, "")]
+    assert strata.unserved_strata(study) == [("", 2, 0, ", ".join(named)), ("None", 0, 2, "")]
     with pytest.raises(StudyNotReady, match="2 items have no value in the design") as refusal:
         actions.open_study(study=study, by=None, now=NOW)
     assert named[1] in str(refusal.value)
@@ -376,7 +376,7 @@ def test_items_that_nobody_would_get_are_not_imported(row: dict[str, str], said:
 def test_a_draft_takes_items_of_any_value_and_does_not_open_with_them() -> None:
     study = designed(opened=False)
     builders.import_rows(study, [builders.story_row(47, scenario_name=NEW)])
-    assert [name for name, *_ in queries.unserved_strata(study)] == [NEW]
+    assert [name for name, *_ in strata.unserved_strata(study)] == [NEW]
 
 
 @pytest.mark.django_db
@@ -416,7 +416,7 @@ def test_hidden_checks_come_until_the_end_of_a_set_and_not_after_it() -> None:
             roles += outcome.story.role[0]
             _receipt, outcome = send_and_ask(outcome)
         assert [roles[block : block + 5].count("c") for block in range(0, 25, 5)] == [1] * 5
-        assert len(roles) == queries.stories_of_design(person.study) == 25
+        assert len(roles) == strata.stories_of_design(person.study) == 25
         assert (given_to(person)[SEALED], given_to(person)[OPEN]) == (16, 4)
 
 
@@ -430,7 +430,7 @@ def test_whole_sets_have_equally_many_checks_where_the_last_block_is_short() -> 
             roles += outcome.story.role[0]
             _receipt, outcome = send_and_ask(outcome)
         assert sorted(roles) == ["c", "m", "m", "m"]
-        assert len(roles) == queries.stories_of_design(person.study)
+        assert len(roles) == strata.stories_of_design(person.study)
 
 
 @pytest.mark.django_db

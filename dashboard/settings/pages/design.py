@@ -15,9 +15,9 @@ from annotation.actions import set_design
 from annotation.design import fills_exactly, people_needed
 from annotation.errors import InvalidStudy
 from annotation.models import LIVING, Enrollment, Study
-from annotation.queries import fill_of_strata, unserved_strata
 from annotation.rights import Right, by_and_now, form_page
 from annotation.rules import unserved_in_words
+from annotation.strata import fill_of_strata, unserved_strata
 from dashboard.http import render_form
 from dashboard.settings.forms import StudyForm, choose, prose
 
