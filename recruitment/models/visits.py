@@ -99,7 +99,7 @@ class JoinLink(models.Model):
         ),
     )
     screen_out_url = models.CharField(
-        _("Way back after less (the test only, or too few stories)"),
+        _("Way back after the test only, or too few stories"),
         max_length=500,
         blank=True,
         validators=[check_return_address],

@@ -80,15 +80,6 @@
     const form = target.closest("[data-answers].stepped");
     if (form) label(form);
   });
-  // The browser shows the first question without an answer, if it is on the page.
-  document.addEventListener(
-    "invalid",
-    ({ target }) => {
-      const form = target.closest("[data-answers].stepped");
-      if (form && one("input:invalid", form) === target) show(target.closest("[data-question]"));
-    },
-    true,
-  );
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
 
   // On a radio button, arrow keys choose among the answers, as everywhere. They move between questions only
@@ -252,6 +243,14 @@
     return one("#work [role=alert]:not([hidden])");
   };
 
+  // Of an incomplete form, focus the first question without an answer, below the alert that lists them all.
+  const land = (heading) => {
+    const alert = arrive();
+    placed = alert && one("#work .row:has(> .error) input");
+    (placed ?? alert ?? heading)?.focus({ preventScroll: true });
+    placed?.scrollIntoView({ block: "nearest" });
+  };
+
   // Prevent double submission; the server would not count it twice either. The button keeps the focus.
   let slow;
   const busy = (form, sending) => {
@@ -286,8 +285,8 @@
     before = null;
     const heading = one("#work h1");
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());
-    (arrive() ?? heading).focus({ preventScroll: true });
     scrollTo(0, 0);
+    land(heading);
     // The address may name an earlier receipt, which a reload would show as if it were the newest.
     if (/^\?(receipt|skipped)=/.test(location.search)) history.replaceState(null, "", location.pathname);
     // Announced once: it also stands on the page, where it would be read a second time.
@@ -312,5 +311,5 @@
   document.addEventListener("visibilitychange", renew);
 
   addEventListener("beforeprint", () => all("details").forEach((part) => (part.open = true)));
-  arrive()?.focus();
+  land();
 })();

@@ -12,7 +12,7 @@ if (navigator.clipboard) {
     const text = document.getElementById(button.dataset.copy);
     const label = (button.dataset.label ??= button.textContent);
     try {
-      await navigator.clipboard.writeText(text.textContent.trim());
+      await navigator.clipboard.writeText(text.innerText.trim());
     } catch {
       getSelection().selectAllChildren(text); // forbidden, for example in a frame: select the text instead
       return;

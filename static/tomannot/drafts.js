@@ -131,7 +131,7 @@
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (!target.matches("[data-answers]")) return;
     failed = null;
-    keep(target, true);
+    keep(target, !one("input:invalid", target)); // the server refuses an incomplete form: no need to resend it
     tell();
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {

@@ -56,6 +56,9 @@ def set_up(client: Client) -> tuple[str, list[str]]:
     shown = client.post(SET_UP_PAGE, {"code": code_of(found[1])}, follow=True).content.decode()
     codes = re.findall(r"<code>(\d{8})</code>", shown)
     assert len(codes) == 10
+    assert 'data-copy="recovery-codes"' in shown
+    assert 'id="recovery-codes"' in shown
+    assert "tomannot/copy" in shown
     return found[1], codes
 
 
@@ -72,6 +75,7 @@ def test_recovery_codes_are_shown_once(ada: User) -> None:
     set_up(client)
     again = client.get(reverse("mfa_view_recovery_codes")).content.decode()
     assert not re.findall(r"<code>\d", again)
+    assert "data-copy" not in again
 
 
 def test_the_password_alone_opens_nothing_and_the_code_leads_where_it_was_wanted(secret: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.http import HttpResponse
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from lxml import html
@@ -48,6 +49,7 @@ def test_an_incomplete_form_keeps_what_was_chosen_and_names_what_is_missing() ->
     browser.press("Save", q1="possibly", q3="no")
 
     assert browser.page.status_code == 422
+    assert browser.forms[0].get("novalidate") is not None, "this page says it, not a bubble of the browser"
     assert browser.document.xpath("//input[@type='radio' and @checked]/@id") == ["q1-possibly", "q3-no"]
     links = browser.document.xpath("//*[@role='alert']//a")
     assert [link.get("href") for link in links] == ["#field-q2", "#field-q4"]
@@ -105,6 +107,27 @@ def part_and_full(person: Enrollment, page: str) -> tuple[HttpResponse, HttpResp
     """The same address asked for by htmx, and as a whole page."""
     browser = at(person, page)
     return browser.open(browser.url, htmx=True), browser.open(browser.url)
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "note"),
+    [
+        ("en", "de", ""),  # in words of the catalogue
+        ("de", "en", "The researchers wrote the text below in German."),
+        ("fr", "en", "The researchers wrote the text below in the language of the stories (fr)."),
+        ("en-GB", "en", None),
+    ],
+)
+def test_the_consent_page_says_which_language_its_text_is_in(
+    written: str, read: str, note: str | None
+) -> None:
+    person = _invited(builders.make_study(story_language=written))
+    page = Client(headers={"Accept-Language": read}).get(f"/work/{token_of(person)}/consent/")
+    document: Any = html.document_fromstring(page.content.decode())
+    assert document.xpath("//*[@class='prose']/@lang") == [written]
+    _version, *notes = document.xpath("//*[@class='prose']/preceding-sibling::p/text()")
+    assert len(notes) == (note is not None)
+    assert not note or notes[0].strip() == note
 
 
 @pytest.mark.parametrize("page", ["stories/", "consent/", "declined/", "instructions/", "done/"])

@@ -367,6 +367,17 @@ def test_a_plain_invitation_promises_no_code_and_keeps_none_back() -> None:
             browser = at(person, page)
             assert not finish_on(browser)
             assert "completion code" not in said_on(browser), (arrange, page)
+        assert "This study gives no code" in said_on(at(person, "done/")), arrange
+
+
+def test_where_others_take_a_code_back_an_invited_person_may_leave_it() -> None:
+    study = builders.make_study()
+    make_join_link(study)
+    person = _stopped(study)
+    done = at(person, "done/")
+    assert "This study gives no code" not in said_on(done)
+    done.open(finish_on(done)[0])
+    assert "If nobody asks you for a code, you need none: everything is saved." in said_on(done)
 
 
 def test_who_passed_the_test_reads_of_the_code_and_finds_it_above_every_story() -> None:

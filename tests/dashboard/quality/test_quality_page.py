@@ -205,6 +205,8 @@ def test_before_a_story_is_complete_a_sentence_stands_for_the_figures(boss: Clie
         assert "Vega-Lite" not in said
         assert "%" not in said
         assert "It had not converged" not in said
+        assert ("how far participants agree on each question" in said) is (page == "quality")
+        assert "manage.py simulate" not in said, "a real study is never filled with simulated votes"
     overview = words(boss, "/studies/fresh/")
     assert "Invited 0 –" in overview
     assert "Unlikely to be noticed 0 –" in overview
@@ -213,6 +215,17 @@ def test_before_a_story_is_complete_a_sentence_stands_for_the_figures(boss: Clie
     compute.make(fresh.pk, now=timezone.now() + timedelta(hours=1))
     assert "Agreement (CSV)" in words(boss, "/studies/fresh/quality/")
     assert "complete stories, 6 votes" in words(boss, "/studies/fresh/quality/filters/")
+
+
+def test_an_empty_test_run_says_how_simulated_participants_fill_it(boss: Client) -> None:
+    trial = builders.make_study("trial", stories=1, votes_per_story=1)
+    trial = actions.make_rehearsal(study=trial, by=None, now=timezone.now())
+    compute.make(trial.pk, now=timezone.now())
+    command = "manage.py simulate trial --base-url http://testserver --annotators 25 --seed 1"
+    assert command in words(boss, "/studies/trial/quality/")
+    builders.answer_everything(builders.qualified(trial))
+    compute.make(trial.pk, now=timezone.now())
+    assert "manage.py simulate" not in words(boss, "/studies/trial/quality/")
 
 
 def test_what_was_really_paid_is_beside_the_target(

@@ -218,6 +218,21 @@ def test_a_link_that_nobody_made_opens_nothing(confirmed: User) -> None:
 # Sessions
 
 
+PHONE = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
+TABLET = "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 Safari/604.1"
+DESK = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0"
+
+
+def test_sessions_have_plain_names_and_the_raw_one_as_a_title(ada: User) -> None:
+    for agent in (PHONE, TABLET, DESK, "curl/8.5"):
+        client = signed_in(**{"User-Agent": agent})
+    page = " ".join(client.get("/your-account/sessions/").content.decode().split())
+    for agent, name in ((PHONE, "Firefox on Android"), (TABLET, "Safari on iPad"), (DESK, "Edge on Windows")):
+        assert f'<span title="{agent}"> {name} </span>' in page
+    assert '<span title="curl/8.5"> curl/8.5 </span>' in page
+    assert re.search(r'<span>Your account <small class="header__name">ada</small></span>', page)
+
+
 def test_sessions_are_listed_and_the_others_are_ended(ada: User) -> None:
     laptop = signed_in(**{"User-Agent": "Firefox on a laptop"})
     phone = signed_in(**{"User-Agent": "Safari on a phone"})

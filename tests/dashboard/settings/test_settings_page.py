@@ -52,6 +52,7 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     boss.post(ADDRESS + "consent/", {"consent": "You may stop."})
     boss.post(ADDRESS + "test/", {"test": "sample"})
     page = boss.get(ADDRESS)
+    assert "Optional: Questions about participants: none asked" in shown(page), "nothing waits to be ticked"
     assert [step.done for step in page.context["steps"]] == [True, True, False, True, True, False, True]
     assert page.context["steps"][1].text == "A test with an answer key"
     assert page.context["steps"][2].url == "/studies/main/stories/import/"
@@ -59,7 +60,8 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "The study cannot open while something below is missing" in shown(boss.get(OPENING))
     assert '<button class="button"' not in boss.get(OPENING).content.decode()
     builders.import_rows(study, [builders.story_row(1)])
-    boss.post(ADDRESS, posted(boss, pay_rate="15"))
+    boss.post(ADDRESS, posted(boss, pay_rate="15", intake_questions=["age", "gender"]))
+    assert "Done: Questions about participants: 2 asked" in shown(boss.get("/studies/main/"))
     assert "Open the study" in shown(boss.get(OPENING))
     boss.post(OPENING)
     assert Study.objects.get(pk=study.pk).state == Study.State.OPEN, "nothing is left to ask"

@@ -173,6 +173,8 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
         "Vote changed",
         "Vote reviewed",
         "Participant’s votes excluded",
+        "Story core <small>shared by all versions of one story",
+        "Example story <small>that the generator was shown",
     ):
         assert said in page, said
 
