@@ -12,14 +12,14 @@ Text = str | Promise
 
 
 class RefusalPage(NamedTuple):
-    """A reason with its texts; ``next`` says what to do now, and ``sign`` if this is the end."""
+    """A reason with its texts; ``next`` says what to do now, ``sign`` what kind of end it is."""
 
     code: str
     title: Text
     text: Text
     next: Text
     sign: str
-    """``wait`` (there may be stories later), ``done`` (all that is theirs is answered) or ``end``."""
+    """``wait`` (there may be stories later), ``done`` (nothing more to answer) or ``end``."""
     retry_at: datetime | None
 
 

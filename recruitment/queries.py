@@ -33,6 +33,8 @@ class Completion:
     """The outcome that the code reports."""
     least_stories: int
     """Fewest stories that complete the study."""
+    is_awaited: bool
+    """True if the person came from the platform, which asks for the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,9 @@ def completion_of(enrollment: Enrollment) -> Completion | None:
             return None
     code = completion_code(enrollment.study.pseudonym_key, enrollment.pk, outcome)
     address = link.return_url if outcome is CompletionOutcome.COMPLETED else screen_out_address(link)
-    back = filled_in(address, code=code, participant=_participant(enrollment, link.source))
-    return Completion(code, back, outcome, link.least_stories or 1)
+    participant = _participant(enrollment, link.source)
+    back = filled_in(address, code=code, participant=participant)
+    return Completion(code, back, outcome, link.least_stories or 1, participant is not None)
 
 
 def stories_to_complete(study_id: int) -> int:

@@ -33,6 +33,7 @@ ALIKE = {
     "Filter",
     "{words} ({name})",
     "Webhooks",
+    "Optional",
     "Tests",
     "Test",
     "Bonus",

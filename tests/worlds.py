@@ -36,7 +36,7 @@ class _World:
 
 _worlds: dict[str, _World] = {}
 _ROOTS = ("accounts_user", "accounts_annotator", "annotation_study")
-"""Tables on whose rows those of all others that a world has depend."""
+"""Tables that have rows whenever any other table of a world does."""
 
 
 def built_once(build: Callable[P, T]) -> Callable[P, T]:

@@ -5,4 +5,5 @@ from pathlib import Path
 
 import environ
 
+# Every entry point (manage.py, granian, celery) imports this package first.
 environ.Env.read_env(os.environ.get("TOMANNOT_ENV_FILE", Path(__file__).parents[1] / ".env"))

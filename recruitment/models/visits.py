@@ -118,7 +118,7 @@ class JoinLink(models.Model):
         ),
     )
     leave_url = models.CharField(
-        _("Way back without any work"),
+        _("Way back if no work was done"),
         max_length=500,
         blank=True,
         validators=[

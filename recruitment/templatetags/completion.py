@@ -50,6 +50,12 @@ def gives_code(enrollment: Enrollment) -> int:
     return stories_to_complete(enrollment.study_id)
 
 
+@register.simple_tag
+def may_owe_code(enrollment: Enrollment) -> bool:
+    """Return True if the study gives codes, or the person came from a campaign, where work is handed in."""
+    return bool(gives_code(enrollment)) or enrollment.visits.filter(campaign__isnull=False).exists()
+
+
 @register.simple_tag(takes_context=True)
 def screening_campaign(context: Context) -> Campaign | None:
     """Return the campaign of this visit if it pays less for a test that is not passed, else None."""

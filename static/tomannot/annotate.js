@@ -246,9 +246,9 @@
   // Of an incomplete form, focus the first question without an answer, below the alert that lists them all.
   const land = (heading) => {
     const alert = arrive();
-    placed = alert && one("#work .row:has(> .error) input");
-    (placed ?? alert ?? heading)?.focus({ preventScroll: true });
-    placed?.scrollIntoView({ block: "nearest" });
+    const missing = alert && one("#work .row:has(> .error) input");
+    (missing ?? alert ?? heading)?.focus({ preventScroll: true });
+    (missing ?? alert)?.scrollIntoView({ block: "nearest" });
   };
 
   // Prevent double submission; the server would not count it twice either. The button keeps the focus.

@@ -119,6 +119,7 @@
   };
 
   const changed = ({ target }) => {
+    if (!target.name) return; // it opens the text, and answers nothing
     const current = target.closest("[data-answers][hx-post]");
     if (!current) return;
     stopWaiting(); // what was changed is sent when the person says so

@@ -30,7 +30,7 @@ def running(
 ) -> Iterator[str]:
     """A web server and a Celery worker as in production, but for ``web_workers``; yields the address.
 
-    Each of the two of production would start for itself, which most tests have no need of.
+    Production has two; each takes its own time to start.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -135,8 +136,10 @@ def test_what_was_backed_up_works_elsewhere(
 
 
 def invite_and_close(study: Study) -> None:
-    builders.invite(study)
-    connection.close()
+    try:
+        builders.invite(study)
+    finally:
+        connection.close()
 
 
 def test_a_restore_that_was_cut_short_can_be_repeated(
@@ -181,8 +184,9 @@ def test_another_version_and_another_release_in_the_way_are_refused(
             call_command("restore", str(tmp_path / "backup"))
     assert (in_the_way / "MANIFEST").read_text() == "another\n"
 
+    version = backup.code_version().partition("+")[0]
     monkeypatch.setattr(backup, "code_version", lambda: "9.9+abc")
-    with pytest.raises(CommandError, match=r"is of tomannot 0\.1\.0, and this is 9\.9"):
+    with pytest.raises(CommandError, match=rf"is of tomannot {re.escape(version)}, and this is 9\.9"):
         call_command("restore", str(tmp_path / "backup"))
 
 

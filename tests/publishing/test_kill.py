@@ -132,7 +132,9 @@ def test_no_release_or_a_whole_one(
         go_on(release, name)
         check_none_or_whole(release, client, name)
         shutil.copytree(release.directory, releases_root.parent / f"seen-{release.number}")
-    assert cut_off >= 0.5 * len(names), f"only {cut_off} of {len(names)} kills came before the end"
+    # Of few kills only the one at the point that is held open is sure to come before the end.
+    enough = 0.6 * len(names) if len(names) > len(FEW) else 1
+    assert cut_off >= enough, f"only {cut_off} of {len(names)} kills came before the end"
     for number in range(1, len(names) + 1):  # what was once published stayed as it was
         seen = releases_root.parent / f"seen-{number}"
         assert directory.verify(seen) == directory.verify(releases_root / "killed" / str(number))

@@ -13,9 +13,12 @@ from annotation.models import Enrollment, Study
 from recruitment.codes import CompletionOutcome, completion_code
 from recruitment.join_links import InvalidJoinLink
 from recruitment.links import personal_link
+from recruitment.models import JoinLink
 from recruitment.queries import check_code
 from tests import builders
 from tests.annotation.pages import Browser, arrive, at
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.handed_in import Desk
 from tests.recruitment.test_join_links import come, joined, make_join_link
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -368,6 +371,18 @@ def test_a_plain_invitation_promises_no_code_and_keeps_none_back() -> None:
             assert not finish_on(browser)
             assert "completion code" not in said_on(browser), (arrange, page)
         assert "This study gives no code" in said_on(at(person, "done/")), arrange
+    actions.close_study(study=study, by=None, now=timezone.now())
+    closed = said_on(at(person, "stories/"))
+    assert "The study is finished" in closed
+    assert "This study gives no code" in closed
+
+
+def test_who_has_work_to_hand_in_on_a_platform_is_not_told_there_is_none() -> None:
+    with MTurkDouble() as double:
+        desk = Desk(double, builders.make_study())
+        visit = desk.come()
+        desk.answer(visit)
+        assert "This study gives no code" not in said_on(at(visit.enrollment, "done/"))
 
 
 def test_where_others_take_a_code_back_an_invited_person_may_leave_it() -> None:
@@ -377,7 +392,11 @@ def test_where_others_take_a_code_back_an_invited_person_may_leave_it() -> None:
     done = at(person, "done/")
     assert "This study gives no code" not in said_on(done)
     done.open(finish_on(done)[0])
-    assert "If nobody asks you for a code, you need none: everything is saved." in said_on(done)
+    needless = "If nobody asks you for a code, you don’t need one: everything is saved."
+    assert needless in said_on(done)
+    awaited = builders.consent(joined(JoinLink.objects.get(study=study)))
+    builders.vote(awaited)
+    assert needless not in said_on(at(awaited, "hand-in/")), "the platform asks them"
 
 
 def test_who_passed_the_test_reads_of_the_code_and_finds_it_above_every_story() -> None:

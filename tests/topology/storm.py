@@ -44,9 +44,10 @@ RECOVER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how hard: longer until each fault came and ``fewest`` forms have their receipt.
+    """Duration and intensity of a storm.
 
-    ``most`` bounds the forms that are sent.
+    It goes on until every fault has come once and ``fewest`` forms have a receipt, but sends no more than
+    ``most``.
     """
 
     seconds: float = 20.0
@@ -151,7 +152,8 @@ class Storm:
         self.topology.wait_until_ready()
         self.report.recovered_after = time.monotonic() - ended
         self.report.seconds = time.monotonic() - began
-        releases.append(self._released(self.world("publish", WAVE)))
+        last = self.world("publish", WAVE)
+        releases.append(self._published(last, self.world("released", last)))
         sent = [[person, assignment, *rest] for assignment, (person, *rest) in self.sent.items()]
         self.report.check = self.world("check", {"slug": WAVE, "sent": sent, "releases": releases})
         return self.report
@@ -166,16 +168,19 @@ class Storm:
     def _publish(self) -> int:
         """Ask for a release in the middle of the storm; later it has to be there by itself."""
         time.sleep(self.plan.seconds / 3)
+        release: int | None = None
         while True:
             try:
-                return self._released(self.world("publish", WAVE))
+                release = release or self.world("publish", WAVE)
+                found = self.world("released", release)
+                break
             except AssertionError:  # the process met a server that was away
                 if self.given_up.is_set():
                     raise
                 time.sleep(1)
+        return self._published(release, found)
 
-    def _released(self, release: int) -> int:
-        found = self.world("released", release)
+    def _published(self, release: int, found: dict[str, Any]) -> int:
         assert found["state"] == "published", found["failure"]
         return release
 
@@ -186,10 +191,15 @@ class Storm:
         draw = random.Random(self.plan.seed)
         deck: list[str] = []
         kinds = self._kinds(draw)
-        while len(self.sent) < self.plan.most and (
-            time.monotonic() < until
-            or len(self.report.faults) < len(kinds)
-            or self.report.forms["acknowledged"] < self.plan.fewest
+        latest = until + RECOVER_SECONDS
+        while (
+            time.monotonic() < latest
+            and len(self.sent) < self.plan.most
+            and (
+                time.monotonic() < until
+                or len(self.report.faults) < len(kinds)
+                or self.report.forms["acknowledged"] < self.plan.fewest
+            )
         ):
             if not deck:
                 deck = draw.sample(sorted(kinds), len(kinds))

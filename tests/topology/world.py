@@ -1,7 +1,7 @@
 """What a process of the topology does: ``python -m tests.topology.world COMMAND``, JSON in and out.
 
-What has to be waited for is waited for in here, since starting a process is two seconds of work. The
-database may be away meanwhile: whoever waits asks again.
+Commands wait inside this process, because starting one takes two seconds. While the database is away they
+ask again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tests import builders  # noqa: E402
 from tests.publishing.support import verdict_counts  # noqa: E402
 
 T = TypeVar("T")
+PATIENCE = 240
 
 
 def make(given: dict[str, Any]) -> list[dict[str, Any]]:
@@ -91,13 +92,15 @@ def released(given: int) -> dict[str, Any]:
 
 
 def wait_for(look: Callable[[], T | None]) -> T:
-    """Look once a second until there is something, for as long as the caller lets this process live."""
+    """Look once a second until there is something. Raise AssertionError after :data:`PATIENCE` seconds."""
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             if (found := look()) is not None:
                 return found
         except (InterfaceError, OperationalError):
             connection.close()
+        assert time.monotonic() < deadline, f"{sys.argv[1:]} waited for {PATIENCE} seconds in vain"
         time.sleep(1)
 
 

@@ -17,6 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.actions import ensure_researcher
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
+from crowd.browser import loopback_origin
 from dashboard.csv_files import guarded
 from dashboard.figures import compute, flags, store, tables
 from dashboard.queries import find_enrollment
@@ -221,8 +222,10 @@ def test_an_empty_test_run_says_how_simulated_participants_fill_it(boss: Client)
     trial = builders.make_study("trial", stories=1, votes_per_story=1)
     trial = actions.make_rehearsal(study=trial, by=None, now=timezone.now())
     compute.make(trial.pk, now=timezone.now())
-    command = "manage.py simulate trial --base-url http://testserver --annotators 25 --seed 1"
-    assert command in words(boss, "/studies/trial/quality/")
+    command = "manage.py simulate trial --base-url {} --annotators 25 --seed 1"
+    assert command.format("http://127.0.0.1:8000") in words(boss, "/studies/trial/quality/")
+    here = boss.get("/studies/trial/quality/", headers={"Host": "127.0.0.1:8123"}).content.decode()
+    assert command.format(loopback_origin("http://127.0.0.1:8123")) in here
     builders.answer_everything(builders.qualified(trial))
     compute.make(trial.pk, now=timezone.now())
     assert "manage.py simulate" not in words(boss, "/studies/trial/quality/")

@@ -52,7 +52,7 @@ def test_a_link_is_made_for_a_platform_and_shown_as_it_is_to_be_pasted(boss: Cli
     sent = filled_in(boss.get(f"{FORM}?platform=sona")) | {"return_url": BACK}
 
     looked = said(boss.post(FORM, sent | {"look": "1"}))
-    for words in ("usual settings of a platform", "After the test only, or too few stories", "Cancel"):
+    for words in ("usual settings of a platform", "too few stories, or none left", "Cancel"):
         assert words in looked
     assert "http://testserver/join/study/?survey_code=%SURVEY_CODE%" in looked
     assert "survey_code=participant-1" in looked
