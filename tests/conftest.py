@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import uuid
 from collections import Counter
@@ -16,9 +17,12 @@ from botocore.loaders import create_loader
 from django.conf import settings
 from django.core.cache import caches
 from django.db import connection, transaction
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 from django.test import TransactionTestCase
 from django.utils import timezone, translation
 from hypothesis import settings as hypothesis_settings
+from psycopg._preparing import PrepareManager
 from whitenoise import WhiteNoise
 
 from tests import kept
@@ -41,7 +45,7 @@ USUAL_WORK, IN_A_BROWSER = 1, 12
 WORK = {
     "tests/topology/": 300,
     "tests/test_demo_mturk.py": 400,
-    "tests/publishing/test_kill.py": 130,
+    "tests/publishing/test_kill.py": 80,
     "tests/recruitment/test_campaign.py": 130,
     "tests/integration/": 60,
     "tests/test_demo.py": 60,
@@ -62,7 +66,7 @@ WORK = {
     "tests/dashboard/releases/": 7,
     "tests/dashboard/q": 5,
     "tests/dashboard/people/": 4,
-    "tests/integrity/": 3,
+    "tests/integrity/": 2,
     "tests/model/": 4,
     "tests/browser/test_answer_key.py": 170,
     "tests/browser/test_recruiting.py": 120,
@@ -92,6 +96,8 @@ MAY_BE_MISSING = {
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
 programs that ``make test`` installs (not systemd and kubectl) fail instead."""
+STATEMENTS = 5000
+FORGETS = re.compile(rb"^(?:DISCARD ALL|DEALLOCATE ALL)\b")
 _did_not_run = Counter[str]()
 hypothesis_settings.register_profile("tomannot", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tomannot")
@@ -163,6 +169,28 @@ def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@receiver(connection_created)
+def keep_more_statements(connection: Any, **_: Any) -> None:
+    """psycopg keeps a hundred statements prepared, which are soon those of another test."""
+    connection.connection.prepared_max = STATEMENTS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_outlive_rollbacks() -> Iterator[None]:
+    """Every test ends with a rollback, after which psycopg would have the server plan everything anew.
+
+    PostgreSQL itself plans anew where a table changed, as it does here when one is changed back.
+    """
+    discard = PrepareManager._should_discard
+
+    def unless_rolled_back(self: PrepareManager, prep: Any, results: Any) -> bool:
+        return discard(self, prep, results, FORGETS.match)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PrepareManager, "_should_discard", unless_rolled_back)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,6 +7,7 @@ state directory of the embedded servers. A machine that starts afresh (CI) makes
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -118,14 +119,20 @@ def put_static_files(var: Path) -> None:
 
 def filled_tables() -> list[str]:
     """The tables with something in them, but for those that ``migrate`` fills."""
+    with connection.cursor() as cursor:
+        cursor.execute(_look_into_tables())
+        return [table for (table,) in cursor.fetchall()]
+
+
+@functools.cache
+def _look_into_tables() -> str:
+    """One query for all tables; it is put together once, for every test asks it."""
     tables = [table for table in connection.introspection.django_table_names() if table not in OF_MIGRATE]
     looks = (
         SQL("SELECT {} WHERE EXISTS (SELECT FROM {})").format(Literal(table), Identifier(table))
         for table in tables
     )
-    with connection.cursor() as cursor:
-        cursor.execute(SQL(" UNION ALL ").join(looks))
-        return [table for (table,) in cursor.fetchall()]
+    return SQL(" UNION ALL ").join(looks).as_string()
 
 
 @contextmanager

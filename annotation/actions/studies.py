@@ -79,7 +79,7 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
         **chosen,
     )
     try:
-        study.full_clean()
+        study.full_clean(validate_constraints=False)  # a query each, for what the fields refuse already
     except ValidationError as error:
         raise InvalidStudy(problems=problems_of(error)) from error
     try:

@@ -48,10 +48,12 @@ def count(questions: Sequence[Question], text: Text) -> tuple[Any, Sequence[str]
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit linear algebra to one thread: a fixed order of sums, and processors left for other workers."""
-    import sklearn.linear_model  # noqa: F401  (only libraries that are loaded already can be limited)
+    import sklearn.linear_model  # only libraries that are loaded already can be limited
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1):
+    # Checks of our own parameters and numbers would be a third of the work on a small release.
+    unchecked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+    with threadpool_limits(limits=1), unchecked:
         yield
 
 
@@ -100,8 +102,7 @@ def strongest_cues(questions: Sequence[Question]) -> list[dict[str, Any]]:
     if counts is None:
         return []
     present = counts.tocsc()
-    _, model = _fit(counts)
-    weights = model.coef_[0].round(2)
+    weights = _fit(counts)[1].coef_[0].round(2)
     cues: list[dict[str, Any]] = []
     # Equal weights come in the order of the alphabet: the names are sorted, and so stays their order.
     for term in np.argsort(-np.abs(weights), kind="stable"):

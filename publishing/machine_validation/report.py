@@ -51,9 +51,8 @@ def validate(directory: Path, layout: Layout) -> Validation:
             hard += [{"id": found, "config": config} for found in ids]
     joint = {"shorter_choice": _joint(list(asked.values()))} if asked else {}
     warned = [*warnings.of(configs), *warnings.of_joint(joint)]
-    return Validation(
-        {"design": _design(sample), "configs": configs, "all_questions": joint, "warnings": warned}, hard
-    )
+    document = {"design": _design(sample), "configs": configs, "all_questions": joint, "warnings": warned}
+    return Validation(document, hard)
 
 
 def _joint(sets: Sequence[Sequence[Question]]) -> Score:
@@ -91,15 +90,8 @@ def _config(questions: Sequence[Question]) -> tuple[dict[str, Any], list[str]]:
     }
     marks, sides = {"choice_only": learned, "shorter_choice": shorter, "overlap": more}, warnings.sides(found)
     solved = [marks[rule] if side > 0 else 1 - marks[rule] for rule, side in sides.items()]
-    hard = (
-        []
-        if constant is not None
-        else [
-            question.id
-            for place, question in enumerate(questions)
-            if all(one[place] <= 0.5 for one in solved)
-        ]
-    )
+    ids = [question.id for at, question in enumerate(questions) if all(one[at] <= 0.5 for one in solved)]
+    hard = ids if constant is None else []
     return found | {
         "shortcuts": ["constant_answer"] if constant else list(sides),
         "hard_questions": len(hard),

@@ -14,9 +14,10 @@ can be checked years later with the same resamples. The newer generators make no
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from publishing.statistics.agreement import ESTIMATES, Floats, Integers, sums_of
 from publishing.translation import gettext_noop
@@ -88,6 +89,16 @@ def interval(values: Floats, design: Bootstrap) -> Interval:
     return Interval((float(known[low]), float(known[high])), "", missing)
 
 
+@lru_cache(maxsize=1)  # the question sets of a release are about the same clusters
+def _draw(clusters: int, times: int, seed: int | tuple[int, ...]) -> NDArray[np.uint16]:
+    """Return how often each cluster is drawn in each resample."""
+    drawn = np.empty((times, clusters), np.uint16)
+    random = np.random.RandomState(seed)
+    for resample in drawn if clusters > 1 else ():
+        resample[:] = np.bincount(random.randint(clusters, size=clusters), minlength=clusters)
+    return drawn
+
+
 class ClusterBootstrap:
     """Percentile intervals of ratios of sums over the same items, with clusters of items as the unit.
 
@@ -100,11 +111,7 @@ class ClusterBootstrap:
         places: dict[str, int] = {}
         self._cluster_of = np.array([places.setdefault(name, len(places)) for name in clusters], np.intp)
         self._clusters, self._design = len(places), design
-        self._drawn = np.empty((design.resamples, self._clusters), np.uint16)
-        random = np.random.RandomState([*seed] or design.seed)
-        for resample in self._drawn if self._clusters > 1 else ():
-            chosen = random.randint(self._clusters, size=self._clusters)
-            resample[:] = np.bincount(chosen, minlength=self._clusters)
+        self._drawn = _draw(self._clusters, design.resamples, tuple(seed) or design.seed)
 
     def interval(self, numerators: ArrayLike, denominators: ArrayLike) -> tuple[float, float] | None:
         """Return the interval of Σ numerators / Σ denominators, which have one number per item.
@@ -114,9 +121,8 @@ class ClusterBootstrap:
         """
         if self._clusters < 2:
             return None
-        sums = np.stack(
-            [np.bincount(self._cluster_of, given) for given in (numerators, denominators)], axis=1
-        )
+        summed = [np.bincount(self._cluster_of, given) for given in (numerators, denominators)]
+        sums = np.stack(summed, axis=1)
         above, below = np.concatenate([part @ sums for part in np.array_split(self._drawn, 10)]).T
         with np.errstate(invalid="ignore"):  # a resample without such items is undefined
             return interval(above / below, self._design).bounds

@@ -27,8 +27,8 @@ from tests.annotation.protocols.test_second_protocol import (
     DialogueProtocol,
     EndingQuestion,
 )
+from tests.publishing.loading import load_all
 from tests.publishing.support import published, verdict_counts
-from tests.publishing.test_builder import load_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
@@ -209,5 +209,5 @@ def test_from_the_import_to_the_release(study: Study, releases_root: Path, tmp_p
     expected = ANSWERS | {"mended": ANSWERS["mended"] | {"fluency": "5"}}
     for vote in votes:
         assert {name: vote[name] for name in GOOD} == expected[vote["story_id"]]
-    loaded = load_all(release.directory, tmp_path / "cache", ("story-data",))
+    (loaded,) = load_all(tmp_path / "cache", (release.directory, ("story-data",)))
     assert loaded["story-data"]["rows"] == kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -55,8 +56,8 @@ def test_a_new_study_is_a_draft_with_the_published_procedure() -> None:
 def test_a_slug_that_somebody_takes_meanwhile_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     check = Study.full_clean
 
-    def let_somebody_in(study: Study) -> None:
-        check(study)
+    def let_somebody_in(study: Study, **how: Any) -> None:
+        check(study, **how)
         monkeypatch.undo()
         create("tea")
 
@@ -82,10 +83,13 @@ def test_a_slug_is_used_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"votes_per_story": 0}, "votes_per_story|study_asks_1_to_99"),
+        ({"votes_per_story": 0}, "votes_per_story"),
         ({"votes_per_story": 100}, "votes_per_story"),
-        ({"story_cap": 0}, "story_cap|study_cap"),
-        ({"lease_minutes": 0}, "lease"),
+        ({"story_cap": 0}, "story_cap"),
+        ({"lease_minutes": 0}, "lease_minutes"),
+        ({"story_language": "not a tag"}, "story_language"),
+        ({"intake_questions": ["nonsense"]}, "intake_questions"),
+        ({"intake_group": 1}, "intake_group"),
         ({"contact": "nobody"}, "contact"),
         ({"title": ""}, "title"),
         ({"pay_rate": Decimal("1234567.00")}, "pay_rate"),

@@ -154,11 +154,11 @@ def test_people_who_decline_leave_no_answers(live_server: LiveServer) -> None:
 
 
 def test_a_form_sent_twice_is_one_vote_with_one_receipt(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=8)
+    study = builders.make_study(stories=4)
     behaviour = Behaviour(leaves=0, submits_twice=1.0, comes_late=0, submits_incomplete=0)
     report = work(study, live_server, 3, behaviour=behaviour)
     assert report.errors == ()
-    assert report.submitted_twice == report.same_receipt_twice == report.votes == 24
+    assert report.submitted_twice == report.same_receipt_twice == report.votes == 12
     check_receipts(report, study)
     check_slots(study)
 
@@ -166,11 +166,11 @@ def test_a_form_sent_twice_is_one_vote_with_one_receipt(live_server: LiveServer)
 def test_an_incomplete_form_comes_back_and_stores_nothing_until_it_is_complete(
     live_server: LiveServer,
 ) -> None:
-    study = builders.make_study(stories=4)
+    study = builders.make_study(stories=3)
     behaviour = Behaviour(leaves=0, submits_twice=0, comes_late=0, submits_incomplete=1.0)
-    report = work(study, live_server, 3, behaviour=behaviour)
+    report = work(study, live_server, 2, behaviour=behaviour)
     assert report.errors == ()
-    assert report.incomplete == report.votes == 12
+    assert report.incomplete == report.votes == 6
     check_receipts(report, study)
 
 
@@ -267,9 +267,9 @@ def test_the_crowd_works_where_an_event_loop_runs(
 
 
 def test_the_command_fills_a_study_and_marks_it_a_rehearsal(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=6, qualification=2)
+    study = builders.make_study(stories=4, qualification=2)
     said = simulate(
-        study.slug, live_server.url, annotators=6, seed=11, concurrency=4, careful=1.0, leaves=0.0
+        study.slug, live_server.url, annotators=4, seed=11, concurrency=4, careful=1.0, leaves=0.0
     )
     study.refresh_from_db()
     assert study.environment == Environment.REHEARSAL

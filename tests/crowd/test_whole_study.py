@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Size:
         return self.load[condition] * self.people // self.votes
 
 
-SMALL = Size(people=8, votes=4, share=5, invited=12)
+SMALL = Size(people=6, votes=3, share=5, invited=10)
 WHOLE = Size(people=40, votes=20, share=1, invited=60)
 
 
@@ -124,6 +125,7 @@ def test_the_study_comes_out_exactly_and_its_release_says_so(
     report = check_release(release.directory)
     assert report.is_sound, report.shown
     recompute(release.directory, size)
+    assert_a_changed_rating_is_caught(release.directory)
 
 
 def recompute(place: Path, size: Size) -> None:
@@ -145,8 +147,30 @@ def recompute(place: Path, size: Size) -> None:
         found = statistics[question]
         assert found["mean"] == pytest.approx(ratings.mean(), abs=1e-9)
         assert found["median"] == np.median(ratings)
+        low, high = found["intervals"]["mean"]
+        assert low < found["mean"] < high
+        means = {
+            row["story_id"]: row["mean"]
+            for row in rows(place, "annotations/ratings.jsonl")
+            if row["rated"] == question
+        }
+        assert means == {story_id: pytest.approx(np.mean(rated)) for story_id, rated in given.items()}
         alpha = krippendorff.alpha(ratings.T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5])
         assert found["krippendorff_alpha_ordinal"] == pytest.approx(alpha, abs=1e-9)
         for condition in CONDITIONS:
             of_it = [given[story_id] for story_id, name in conditions.items() if name == condition]
             assert found["by_scenario"][condition]["mean"] == pytest.approx(np.mean(of_it), abs=1e-9)
+
+
+def assert_a_changed_rating_is_caught(place: Path) -> None:
+    votes = place / "annotations" / "votes.jsonl"
+    before = votes.read_bytes()
+    first = json.loads(before.splitlines()[0])["understandable"]
+    after = before.replace(b'"understandable":%d' % first, b'"understandable":%d' % (first % 5 + 1), 1)
+    votes.write_bytes(after)
+    manifest = place / "MANIFEST"
+    was, now = (hashlib.sha256(one).hexdigest() for one in (before, after))
+    manifest.write_text(manifest.read_text().replace(was, now))
+    told = [str(finding) for finding in check_release(place).shown]
+    assert any("annotations/ratings.jsonl" in one for one in told)
+    assert any("statistics.json: ratings.understandable.mean" in one for one in told)

@@ -31,6 +31,7 @@ from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk
+from tests.worlds import built_once
 
 
 @dataclass
@@ -72,6 +73,7 @@ class World:
     """A draft whose test has a key made from experts' answers; one of them was not waited for."""
 
 
+@built_once
 def build_world() -> World:
     now = timezone.now() - timedelta(hours=2)
     later = now + timedelta(hours=1)

@@ -21,11 +21,13 @@ from publishing.filters import Outcome, all_agree
 from publishing.models import Release
 from tests import builders
 from tests.builders import ALL_YES
+from tests.worlds import built_once
 
 ALL_NO = dict.fromkeys(ALL_YES, "no")
 Forms = Mapping[str, tuple[Mapping[str, str], ...]]
 
 
+@built_once
 def judged_study(slug: str, forms: Forms, **settings: Any) -> Study:
     """An open study whose stories have exactly the counted votes given: one form per vote, by story id.
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -26,6 +24,7 @@ from publishing.files import directory, jsonl
 from publishing.files.rows import CONTEXT_KEYS, CountedVote, JudgedStory, ReleasedStory
 from publishing.filters import get_filter
 from publishing.instrument import form_of
+from tests.publishing.loading import Loaded, load_all
 from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -325,68 +324,55 @@ def test_a_damaged_directory_is_not_whole(tmp_path: Path, damage: Any) -> None:
         directory.verify(tmp_path / "1")
 
 
-LOADER = """
-import json, os, socket, sys
-def refuse(*args, **kwargs):
-    raise RuntimeError("the network was used")
-socket.socket.connect = refuse
-from datasets import load_dataset
-place, configs = sys.argv[1], sys.argv[2].split(",")
-found = {}
-for config in configs:
-    loaded = load_dataset(place, config)
-    assert list(loaded) == ["test"], loaded
-    found[config] = {"rows": loaded["test"].to_list(), "features": repr(loaded["test"].features)}
-json.dump(found, sys.stdout)
-"""
+ITEM = {"text": "A story.", "options": ["a", "b"], "depth": {"rating": 3}}
 
 
-def load_all(place: Path, cache: Path, configs: tuple[str, ...] = CONFIGS) -> dict[str, Any]:
-    """Every config as ``datasets`` loads it in a fresh process without network."""
-    environment = {
-        **os.environ,
-        "HF_HUB_OFFLINE": "1",
-        "HF_DATASETS_CACHE": str(cache),
-        "HF_HOME": str(cache),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", LOADER, str(place), ",".join(configs)],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    loaded: dict[str, Any] = json.loads(done.stdout)
-    return loaded
-
-
-def test_datasets_loads_every_config_offline(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Loaded]]:
+    """Releases by what is special about them, each with what ``datasets`` finds there: it starts slowly."""
+    root = tmp_path_factory.mktemp("loaded")
     stories = crowd(42)
     content = {**stories[1].story.content, "entities": {"Person X": "Mary", "Action Z": "sew"}}
     stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=RATED)
-    build(tmp_path / "1", stories)
-    loaded = load_all(tmp_path / "1", tmp_path / "cache")
+    items = [judged(n, "yyyy", "yyyy", "yyyy", content={**ITEM, "depth": {"rating": n}}) for n in range(3)]
+    made: dict[str, tuple[list[JudgedStory], dict[str, Any]]] = {
+        "many": (stories, {}),
+        "one": ([judged(1, "yyyy", "yyyy", "yyyy", severity_original=None)], {}),
+        "first": ([judged(1, "yyyy", "yyyy", "yyyy")], {"salt": "00"}),
+        "second": ([judged(2, "yyyy", "yyyy", "yyyy")], {"salt": "01"}),
+        "items": (items, {"protocol_name": "ratings"}),
+    }
+    for name, (judgements, changes) in made.items():
+        build(root / name / "1", judgements, **changes)
+    wanted = [(root / name / "1", CONFIGS if name in ("many", "one") else ("story-data",)) for name in made]
+    found = load_all(root / "cache", *wanted)
+    return {name: (root / name / "1", one) for name, one in zip(made, found, strict=True)}
+
+
+def test_datasets_loads_every_config_offline(loaded: dict[str, tuple[Path, Loaded]]) -> None:
+    place, found = loaded["many"]
     for config in CONFIGS:
-        written = rows(tmp_path / "1", f"{config}/test.jsonl")
+        written = rows(place, f"{config}/test.jsonl")
         if config == "story-data":  # absent entities come back as null, in every row
             keys = dict.fromkeys(("Person X", "Action Z", "Object Z"))
             written = [{**row, "entities": keys | row["entities"]} for row in written]
-        assert loaded[config]["rows"] == written
+        assert found[config]["rows"] == written
     ratings = "List({'harmfulness': Value('int64'), 'predictor_model': Value('string')})"
-    assert f"'harmfulness_predicted': {ratings}" in loaded["story-data"]["features"]
-    assert "'severity_original': Value('int64')" in loaded["story-data"]["features"]
+    assert f"'harmfulness_predicted': {ratings}" in found["story-data"]["features"]
+    assert "'severity_original': Value('int64')" in found["story-data"]["features"]
 
 
-def test_another_release_in_a_directory_of_the_same_name_is_not_taken_from_the_cache(tmp_path: Path) -> None:
+def test_another_release_in_a_directory_of_the_same_name_is_not_taken_from_the_cache(
+    loaded: dict[str, tuple[Path, Loaded]],
+) -> None:
     """``datasets`` caches by name and metadata; the salt in each config is what tells releases apart."""
-    for number, salt in ((1, "00"), (2, "01")):
-        build(tmp_path / salt / "1", [judged(number, "yyyy", "yyyy", "yyyy")], salt=salt)
-        (row,) = load_all(tmp_path / salt / "1", tmp_path / "cache", ("story-data",))["story-data"]["rows"]
+    for number, name in ((1, "first"), (2, "second")):
+        (row,) = loaded[name][1]["story-data"]["rows"]
         assert row["story_id"] == f"s000{number}"
 
 
-def test_one_kept_story_is_enough_to_load(tmp_path: Path) -> None:
-    build(tmp_path / "1", [judged(1, "yyyy", "yyyy", "yyyy", severity_original=None)])
-    loaded = load_all(tmp_path / "1", tmp_path / "cache")
-    assert [len(loaded[config]["rows"]) for config in CONFIGS] == [1, 1, 1, 1]
+def test_one_kept_story_is_enough_to_load(loaded: dict[str, tuple[Path, Loaded]]) -> None:
+    assert [len(loaded["one"][1][config]["rows"]) for config in CONFIGS] == [1, 1, 1, 1]
 
 
 def test_a_release_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
@@ -394,13 +380,9 @@ def test_a_release_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
         build(tmp_path / "1", [judged(1, "nyyy", "yyyy", "yyyy"), judged(2, "yyyy")])
 
 
-def test_items_of_another_protocol_are_published_as_they_are(tmp_path: Path) -> None:
-    item = {"text": "A story.", "options": ["a", "b"], "depth": {"rating": 3}}
-    stories = [judged(n, "yyyy", "yyyy", "yyyy", content={**item, "depth": {"rating": n}}) for n in range(3)]
-    build(tmp_path / "1", stories, protocol_name="ratings")
-    loaded = load_all(tmp_path / "1", tmp_path / "cache", ("story-data",))
-    assert [row["item"] for row in loaded["story-data"]["rows"]] == [
-        {**item, "depth": {"rating": n}} for n in range(3)
+def test_items_of_another_protocol_are_published_as_they_are(loaded: dict[str, tuple[Path, Loaded]]) -> None:
+    assert [row["item"] for row in loaded["items"][1]["story-data"]["rows"]] == [
+        {**ITEM, "depth": {"rating": n}} for n in range(3)
     ]
 
 

@@ -18,11 +18,13 @@ from publishing.verification import check_release
 from tests import builders
 from tests.publishing.support import published
 from tests.publishing.verification.support import edit_document
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 FORMS = [builders.answers(), builders.answers(q3="no"), builders.answers(q1="possibly"), builders.answers()]
 
 
+@built_once
 def voted(reported: str = "") -> tuple[Study, list[Enrollment]]:
     """Four stories by three people; the third disagrees on the second; ``reported`` is of their last vote."""
     study = builders.make_study(stories=4)

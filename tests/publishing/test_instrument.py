@@ -20,6 +20,7 @@ from publishing.verification import check_release
 from tests import builders
 from tests.builders import ALL_YES
 from tests.publishing.support import published
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 
@@ -38,6 +39,7 @@ def vote(person: Enrollment, language: str) -> None:
     )
 
 
+@built_once
 def judged() -> Study:
     """Votes beside the protocol's instructions, and beside two versions of the study's own."""
     study = builders.make_study("shown", stories=4, votes_per_story=1, pay_rate=12)

@@ -20,6 +20,7 @@ from publishing.verification import check_release
 from tests import builders
 from tests.publishing.support import published
 from tests.publishing.verification.support import edit_document
+from tests.worlds import built_once
 
 AGES = ["18-24"] * 6 + ["25-34"] * 5 + ["65+"] * 1 + [""] * 1
 
@@ -52,6 +53,7 @@ def test_no_group_is_small_whatever_people_said() -> None:
             assert sum(found.values()) == sum(numbers), "so what is missing from the whole is nobody"
 
 
+@built_once
 def voted(**settings: Any) -> Study:
     """Thirteen people who voted and said how old they are, and one who said so and did not vote."""
     asked: Mapping[str, Any] = {"intake_questions": ["age", "country"], "votes_per_story": 1} | settings

@@ -1,28 +1,26 @@
-"""``manage.py publish_release`` with a real worker, and what it says when things go wrong."""
+"""``manage.py publish_release``, and what it says when things go wrong; see test_kill for a real worker."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
+import time
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command, load_command_class
 from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Study
+from dashboard.management.commands import publish_release
 from publishing.actions import releases
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.files.directory import copy_release
 from publishing.models import Release
 from tests import builders
-from tests.publishing.conftest import Worker
 from tests.publishing.support import judged_study, published
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
@@ -38,26 +36,31 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return 0, out.getvalue(), err.getvalue()
 
 
-@pytest.mark.timeout(180)
-def test_publishes_waits_and_copies(
-    small: Study,
-    start_worker: Callable[[], Worker],
-    child_environment: dict[str, str],
-    releases_root: Path,
-    tmp_path: Path,
-) -> None:
-    start_worker()
+@pytest.fixture(autouse=True)
+def short_ping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker is there to answer."""
+    monkeypatch.setattr(publish_release, "PING_SECONDS", 0.05)
+
+
+@pytest.fixture
+def built_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be queued is built as soon as it is committed. See test_kill for a real worker."""
+    enqueue = releases.enqueue_build
+
+    def build_here(*, release_id: int) -> None:
+        enqueue(release_id=release_id)
+        transaction.on_commit(lambda: releases.build_release(release_id=release_id, now=timezone.now()))
+
+    monkeypatch.setattr(releases, "enqueue_build", build_here)
+
+
+@pytest.mark.usefixtures("built_at_once")
+def test_publishes_and_copies(small: Study, tmp_path: Path) -> None:
     copy = tmp_path / "somewhere" / "pilot"
-    done = subprocess.run(
-        [sys.executable, "manage.py", "publish_release", "small", "--output", str(copy)],
-        cwd=settings.BASE_DIR, env={**child_environment, "RELEASES_ROOT": str(releases_root)},
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{copy}\n"
-    assert "Requested release 1 of small." in done.stderr
-    assert "Release 1 is published." in done.stderr
-    assert "No Celery worker" not in done.stderr
+    code, out, err = run("small", "--output", str(copy))
+    assert (code, out) == (0, f"{copy}\n")
+    assert "Requested release 1 of small." in err
+    assert "Release 1 is published." in err
     release = Release.objects.get()
     assert directory.verify(copy) == directory.verify(release.directory)
     assert sorted(entry.name for entry in copy.parent.iterdir()) == ["pilot"]
@@ -71,11 +74,25 @@ def test_publishes_waits_and_copies(
         "stories": 4, "kept": 2, "dropped": 1, "incomplete": 1, "votes": 3, "annotators": 1,
     }  # fmt: skip
 
+
+def test_waits_for_the_release_underway_and_asks_for_no_other(
+    small: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting = releases.request_release(study=small, by=None, now=timezone.now())
+    naps: list[float] = []
+
+    def build_meanwhile(seconds: float) -> None:
+        assert not naps, "it is published by now"
+        naps.append(seconds)
+        releases.build_release(release_id=waiting.pk, now=timezone.now())
+
+    clockwork = SimpleNamespace(monotonic=time.monotonic, sleep=build_meanwhile)
+    monkeypatch.setattr(publish_release, "time", clockwork)
     code, out, err = run("small")
     assert (code, out) == (0, f"{waiting.directory}\n")
     assert "already being built" in err
-    assert Release.objects.count() == 3
+    assert Release.objects.count() == 1
+    assert naps
 
 
 def test_says_when_no_worker_answers_and_leaves_the_release_queued(small: Study) -> None:
@@ -110,7 +127,8 @@ def test_never_writes_over_something(small: Study, tmp_path: Path, there: str) -
     assert not Release.objects.exists()
 
 
-def test_refusals_have_their_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("built_at_once")
+def test_refusals_have_their_exit_codes() -> None:
     code, _, err = run("nowhere")
     assert (code, err) == (1, "There is no study “nowhere”. Studies here: none yet.")
     builders.make_study("fresh")
@@ -118,13 +136,6 @@ def test_refusals_have_their_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None
     assert code == 1
     assert "all its 3 votes" in err
     judged_study("hopeless", {"a": (builders.answers(q1="no"),)}, votes_per_story=1)
-    enqueue = releases.enqueue_build
-
-    def build_here(*, release_id: int) -> None:
-        enqueue(release_id=release_id)
-        transaction.on_commit(lambda: releases.build_release(release_id=release_id, now=timezone.now()))
-
-    monkeypatch.setattr(releases, "enqueue_build", build_here)
     code, _, err = run("hopeless")
     assert code == 4
     assert "keeps none of the 1 complete stories" in err

@@ -22,6 +22,7 @@ from recruitment.mturk.marketplace import MechanicalTurk
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
+from tests.worlds import built_once
 
 SUBMIT_TO = "https://www.mturk.com"
 WORKER = "A1WORKER"
@@ -49,6 +50,15 @@ def publish_campaign(study: Study, *, purpose: str = "stories", **settings: Any)
         platform = marketplace(double, study.environment)
         campaign = actions.start_campaign(campaign=campaign, marketplace=platform, by=None, now=now)
         return actions.carry_out(campaign=campaign, marketplace=platform, now=now)
+
+
+@built_once
+def qualifying_study(*campaigns: str) -> Study:
+    """Four stories for those who pass a test of one, with a campaign for each purpose."""
+    study = builders.make_study(stories=4, qualification=1, pay_rate=15)
+    for purpose in campaigns:
+        publish_campaign(study, purpose=purpose, **({"seats_per_posting": 6} if purpose == "test" else {}))
+    return study
 
 
 def marketplace(double: MTurkDouble, environment: str) -> MechanicalTurk:

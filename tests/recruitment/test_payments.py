@@ -201,8 +201,8 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
     asked_at, pauses = [], []
     now = timezone.now()
     Payment.objects.filter(pk=payment.pk).update(requested_at=now - timedelta(days=1))
-    for _day in range(3 * 24 * 12):
-        now += timedelta(minutes=5)
+    for _look in range(3 * 24 * 4):
+        now += timedelta(minutes=15)
         if actions.due_payments(now=now):
             waiting = desk.send(payment, now=now)
             assert waiting

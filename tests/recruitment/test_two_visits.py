@@ -20,7 +20,7 @@ from recruitment.marketplace import Status, Work
 from recruitment.models import Campaign, Grant, Mismatch, Visit
 from tests import builders
 from tests.annotation.pages import Browser
-from tests.recruitment.platform_visits import address, come, newest_visit, publish_campaign
+from tests.recruitment.platform_visits import address, come, newest_visit, publish_campaign, qualifying_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 VICTIM = "A2VICTIM"
@@ -28,12 +28,12 @@ VICTIM = "A2VICTIM"
 
 @pytest.fixture
 def study() -> Study:
-    return builders.make_study(stories=4, qualification=1, pay_rate=15)
+    return qualifying_study("test")
 
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return publish_campaign(study, purpose="test", seats_per_posting=6)
+    return study.campaigns.select_related("study").get()
 
 
 def said(browser: Browser) -> str:

@@ -29,6 +29,7 @@ from tests.recruitment.platform_visits import (
     newest_visit,
     publish_campaign,
     qualified_worker,
+    qualifying_study,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -36,20 +37,20 @@ MTURK = "https://worker.mturk.com https://www.mturk.com https://workersandbox.mt
 
 
 @pytest.fixture
-def study() -> Study:
-    """Four stories for those who pass a test of one."""
-    return builders.make_study(stories=4, qualification=1, pay_rate=15)
+def study(request: pytest.FixtureRequest) -> Study:
+    """Four stories for those who pass a test of one, and the campaigns asked for: visits of two stories."""
+    purposes = {"campaign": "stories", "trial": "test"}
+    return qualifying_study(*(purposes[name] for name in request.fixturenames if name in purposes))
 
 
 @pytest.fixture
 def campaign(study: Study) -> Campaign:
-    """Visits of two stories each."""
-    return publish_campaign(study)
+    return study.campaigns.select_related("study").get(purpose="stories")
 
 
 @pytest.fixture
 def trial(study: Study) -> Campaign:
-    return publish_campaign(study, purpose="test", seats_per_posting=6)
+    return study.campaigns.select_related("study").get(purpose="test")
 
 
 def forms(browser: Browser) -> list[tuple[str, dict[str, str]]]:

@@ -24,6 +24,7 @@ from dashboard.queries import find_enrollment
 from dashboard.recruitment.queries import Earned
 from tests import builders
 from tests.builders import ALL_YES, answers
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
@@ -41,6 +42,14 @@ def work_through(person: Enrollment, forms: Any, *, seconds: int) -> None:
 
 
 def looked_at() -> Study:
+    """:func:`answered` with its figures."""
+    study = answered()
+    compute.make(study.pk, now=timezone.now())
+    return study
+
+
+@built_once
+def answered() -> Study:
     """Two thorough people and one who is fast and objects alone to every third story."""
     rows = [
         builders.story_row(
@@ -56,7 +65,6 @@ def looked_at() -> Study:
     for thorough in (first, second):
         work_through(thorough, lambda number: answers(q1="possibly") if number % 2 else ALL_YES, seconds=40)
     work_through(fast, lambda number: answers(q3="no") if number % 3 == 0 else ALL_YES, seconds=5)
-    compute.make(study.pk, now=timezone.now())
     return study
 
 

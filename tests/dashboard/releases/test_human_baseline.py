@@ -45,8 +45,8 @@ from tests.dashboard.baselines import (
     question_rows,
     released_study,
 )
+from tests.publishing.loading import load_all
 from tests.publishing.support import published
-from tests.publishing.test_builder import load_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client", "releases_root")]
 
@@ -310,7 +310,7 @@ def test_its_own_release_holds_the_questions_and_the_answers(release: Release, t
     lines = (made.directory / "annotations/votes.jsonl").read_text(encoding="utf-8").splitlines()
     votes = [json.loads(line) for line in lines]
     assert Counter(vote["answer"] == keys(study)[vote["story_id"]] for vote in votes) == {True: 24, False: 12}
-    loaded = load_all(made.directory, tmp_path / "cache", ("story-data",))
+    (loaded,) = load_all(tmp_path / "cache", (made.directory, ("story-data",)))
     assert {row["item"]["answerKey"] for row in loaded["story-data"]["rows"]} == {"A", "B"}
 
 

@@ -34,6 +34,7 @@ from tests import builders
 from tests.builders import ALL_YES, answers
 from tests.dashboard.test_roles import client_of, user
 from tests.publishing.support import judged_study, published
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
@@ -54,7 +55,13 @@ def study(settings: Any, tmp_path: Path) -> Study:
 
 
 @pytest.fixture
-def boss(study: Study) -> Client:
+def two(settings: Any, tmp_path: Path) -> tuple[Release, Release]:
+    settings.RELEASES_ROOT = tmp_path / "releases"
+    return two_releases()
+
+
+@pytest.fixture
+def boss() -> Client:
     client = Client()
     client.force_login(ensure_researcher(username="boss", password="a long enough password"))
     return client
@@ -65,8 +72,10 @@ def words(client: Client, address: str) -> str:
     return " ".join(text.split())
 
 
-def two_releases(study: Study) -> tuple[Release, Release]:
+@built_once
+def two_releases() -> tuple[Release, Release]:
     """The same votes by two rules."""
+    study = judged_study("pilot", FORMS)
     first = published(study)
     asked = releases.request_release(study=study, by=None, now=timezone.now(), filter_name="two-of-three")
     releases.build_release(release_id=asked.pk, now=timezone.now())
@@ -98,8 +107,9 @@ def withdrawn(release: Release) -> Withdrawal:
     return withdraw_release(release=release, reason=WHY, by=None, now=timezone.now())
 
 
-def test_the_list_tells_everything_and_how_to_go_on(study: Study, boss: Client) -> None:
-    first, second = two_releases(study)
+def test_the_list_tells_everything_and_how_to_go_on(two: tuple[Release, Release], boss: Client) -> None:
+    first, second = two
+    study = first.study
     shown = words(boss, "/studies/pilot/releases/")
     for release in (first, second):
         assert release.manifest_sha256 in shown
@@ -237,8 +247,8 @@ def test_what_differs_is_told_with_the_votes(study: Study, boss: Client) -> None
     assert "Release 1 was withdrawn on" in words(boss, address)
 
 
-def test_another_rule_over_the_same_votes_is_told_as_that(study: Study, boss: Client) -> None:
-    first, second = two_releases(study)
+def test_another_rule_over_the_same_votes_is_told_as_that(two: tuple[Release, Release], boss: Client) -> None:
+    first, second = two
     tasks.compare_releases(first.pk, second.pk)
     shown = words(boss, "/studies/pilot/releases/compare/?first=1&second=2")
     assert "two-yes" in shown
@@ -268,8 +278,10 @@ def test_a_long_list_has_pages_that_are_found_at_once(study: Study, monkeypatch:
     assert ids == [[], ["s0", "s1"], ["s2", "s3"], ["s4"], []]
 
 
-def test_a_comparison_needs_the_files_as_they_were_published(study: Study, boss: Client) -> None:
-    first, second = two_releases(study)
+def test_a_comparison_needs_the_files_as_they_were_published(
+    two: tuple[Release, Release], boss: Client
+) -> None:
+    first, second = two
     votes = first.directory / "annotations" / "votes.jsonl"
     votes.write_bytes(votes.read_bytes().replace(b"yes", b"no ", 1))
     address = "/studies/pilot/releases/compare/?first=1&second=2"
@@ -290,9 +302,9 @@ def test_a_comparison_needs_the_files_as_they_were_published(study: Study, boss:
     ],
 )
 def test_a_comparison_that_cannot_be_made_ends_with_a_reason(
-    study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception, told: str
+    two: tuple[Release, Release], boss: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception, told: str
 ) -> None:
-    first, second = two_releases(study)
+    first, second = two
     address = "/studies/pilot/releases/compare/?first=1&second=2"
     assert "A worker is comparing" in words(boss, address)
 
@@ -314,8 +326,9 @@ def test_nonsense_is_no_comparison(study: Study, boss: Client) -> None:
         assert boss.get(f"/studies/pilot/releases/compare.csv?{query}").status_code == 302
 
 
-def test_a_release_is_withdrawn_for_good_with_a_reason(study: Study, boss: Client) -> None:
-    first, second = two_releases(study)
+def test_a_release_is_withdrawn_for_good_with_a_reason(two: tuple[Release, Release], boss: Client) -> None:
+    first, second = two
+    study = first.study
     before = {path: path.read_bytes() for path in first.directory.rglob("*") if path.is_file()}
     address = "/studies/pilot/releases/1/withdraw/"
     assert "You cannot undo this" in words(boss, address)

@@ -131,3 +131,16 @@ def test_the_draws_are_those_of_a_generator_that_never_changes() -> None:
 
 def test_the_same_answers_give_the_same_interval_whatever_their_order() -> None:
     assert accuracy(ITEMS, votes_per_item=3) == accuracy(ITEMS[::-1], votes_per_item=3)
+
+
+def test_each_seed_draws_resamples_of_its_own_and_the_same_every_time() -> None:
+    """One drawing is kept for the question sets of a release."""
+    clusters, right = [str(number) for number in range(30)], [number**0.5 for number in range(30)]
+
+    def bounds(items: int, *seed: int) -> tuple[float, float] | None:
+        bootstrap = ClusterBootstrap(clusters[:items], Bootstrap(RESAMPLES), seed=seed)
+        return bootstrap.interval(right[:items], [2] * items)
+
+    first, other, fewer = bounds(30, 1, 2), bounds(30, 2, 1), bounds(20, 1, 2)
+    assert len({first, other, fewer}) == 3
+    assert (bounds(30, 1, 2), bounds(30, 2, 1), bounds(20, 1, 2)) == (first, other, fewer)

@@ -128,6 +128,11 @@ def take_test(lab: Campaigns, person: str, campaign: Campaign, **answers: str) -
     return submission
 
 
+@pytest.mark.parametrize(
+    "lab",
+    [pytest.param(0, id="no faults", marks=pytest.mark.torture), pytest.param(1, id="faults")],
+    indirect=True,
+)
 def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None:
     tests = lab.publish_campaign("test")
     stories = lab.publish_campaign("stories", seats=6)

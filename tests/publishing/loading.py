@@ -1,0 +1,44 @@
+"""Releases as the library ``datasets`` loads them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+LOADER = """
+import json, os, socket, sys
+def refuse(*args, **kwargs):
+    raise RuntimeError("the network was used")
+socket.socket.connect = refuse
+from datasets import load_dataset
+found = []
+for place, configs in json.loads(sys.argv[1]):
+    found.append({})
+    for config in configs:
+        loaded = load_dataset(place, config)
+        assert list(loaded) == ["test"], loaded
+        found[-1][config] = {"rows": loaded["test"].to_list(), "features": repr(loaded["test"].features)}
+json.dump(found, sys.stdout)
+"""
+Loaded = dict[str, Any]
+
+
+def load_all(cache: Path, *wanted: tuple[Path, tuple[str, ...]]) -> list[Loaded]:
+    """The configs of each of these releases as ``datasets`` loads them in a process without network."""
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_CACHE": str(cache),
+        "HF_HOME": str(cache),
+    }
+    jobs = json.dumps([(str(place), configs) for place, configs in wanted])
+    done = subprocess.run(
+        [sys.executable, "-c", LOADER, jobs], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    loaded: list[Loaded] = json.loads(done.stdout)
+    return loaded
