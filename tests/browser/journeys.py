@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from playwright.sync_api import expect
@@ -93,13 +93,13 @@ def tab_to(window: Window, target: Locator, limit: int = 60) -> None:
     raise AssertionError(f"Tab does not reach {target} in {limit} steps.")
 
 
-def walk(window: Window, link: str, hands: Hands) -> Iterator[str]:
-    """From the personal link of the sample study to the page for stopping, story by story.
+def walk(
+    window: Window, link: str, hands: Hands, tests: Sequence[Form], forms: Sequence[Form] = FORMS
+) -> Iterator[str]:
+    """From a personal link to the page for stopping, by a test with these answers, story by story.
 
-    Yields the name of every page while it is on the screen. Answers the test as the key asks, and the
-    stories by :data:`FORMS`.
+    Yields the name of every page while it is on the screen.
     """
-    tests = passing_forms()
     window.page.goto(link)
     yield from _stop(window, "You are invited to read stories")
     hands.press(window, window.button("Start"))
@@ -107,7 +107,7 @@ def walk(window: Window, link: str, hands: Hands) -> Iterator[str]:
     hands.press(window, window.button("I agree"))
     yield from _stop(window, "Instructions")
     hands.press(window, window.link("Continue"))
-    yield from _stop(window, f"First, {len(tests)} test stories")
+    yield from _stop(window, f"First, {len(tests)} test {'story' if len(tests) == 1 else 'stories'}")
     hands.press(window, window.button("Start the test"))
     for number, form in enumerate(tests, 1):
         yield from _stop(window, f"Test story {number} of {len(tests)}")
@@ -116,10 +116,10 @@ def walk(window: Window, link: str, hands: Hands) -> Iterator[str]:
     hands.press(window, window.button("Hand in"))
     yield from _stop(window, "You passed")
     hands.press(window, window.link("Read the first story"))
-    for number, form in enumerate(FORMS, 1):
+    for number, form in enumerate(forms, 1):
         yield from _stop(window, f"Story {number}")
         hands.answer(window, form)
-    yield from _stop(window, f"Story {len(FORMS) + 1}")
+    yield from _stop(window, f"Story {len(forms) + 1}")
     hands.press(window, window.button("Stop here"))
     yield from _stop(window, "Thank you")
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import User
 from annotation import actions
 from annotation.models import Enrollment, Study
 from qualification import actions as qualification_actions
@@ -34,7 +37,7 @@ def all_done(study: Study) -> str:
 
 
 def cap_reached(study: Study) -> str:
-    capped = builders.make_study("capped", stories=3, story_cap=2)
+    capped = builders.make_study(f"{study.slug}-capped", stories=3, story_cap=2)
     person = builders.qualified(capped)[0]
     builders.answer_everything([person])
     return stories_path(person)
@@ -53,7 +56,7 @@ def closed(study: Study) -> str:
 
 
 def not_open(study: Study) -> str:
-    draft = builders.make_study("draft", opened=False)
+    draft = builders.make_study(f"{study.slug}-draft", opened=False)
     return stories_path(builders.qualified(draft)[0])
 
 
@@ -76,20 +79,20 @@ def declined(study: Study) -> str:
 
 
 def failed(study: Study) -> str:
-    strict = builders.make_study("strict", qualification=2)
+    strict = builders.make_study(f"{study.slug}-strict", qualification=2)
     person = builders.consent(builders.invite(strict)[0])
     return stories_path(builders.take_test(person, builders.answers(q3="no")))
 
 
 def failed_once(study: Study) -> str:
-    lenient = builders.make_study("lenient", qualification={"rows": 2, "attempts_allowed": 2})
+    lenient = builders.make_study(f"{study.slug}-lenient", qualification={"rows": 2, "attempts_allowed": 2})
     person = builders.consent(builders.invite(lenient)[0])
     person = builders.take_test(person, builders.answers(q3="no"))
     return _work(person) + "qualification/result/"
 
 
 def no_test_now(study: Study) -> str:
-    strict = builders.make_study("strict", qualification=2)
+    strict = builders.make_study(f"{study.slug}-strict", qualification=2)
     person = builders.consent(builders.invite(strict)[0])
     actions.pause_study(study=strict, by=None, now=timezone.now())
     return stories_path(person)
@@ -162,14 +165,14 @@ def nothing_to_change(study: Study) -> str:
 
 
 def start_test(study: Study) -> str:
-    strict = builders.make_study("strict", qualification=2)
+    strict = builders.make_study(f"{study.slug}-strict", qualification=2)
     person = builders.consent(builders.invite(strict)[0])
     qualification_actions.start_attempt(enrollment=person, now=timezone.now())
     return _work(person) + "qualification/1/"
 
 
 def practice(study: Study) -> str:
-    strict = builders.make_study("strict", qualification=1)
+    strict = builders.make_study(f"{study.slug}-strict", qualification=1)
     rows = [builders.story_row(900, prefix="practice"), builders.story_row(901, prefix="practice")]
     why = {str(rows[0]["story_id"]): {"q1": "The lid hides what the jar holds."}}
     made = builders.add_round(strict, rows, kind=Round.Kind.REQUIRED, reasons=why)
@@ -212,7 +215,9 @@ def withdrawn(study: Study) -> str:
 
 
 def asked_about_oneself(study: Study) -> str:
-    asking = builders.make_study("asking", intake_questions=["age", "first_language", "gender", "country"])
+    asking = builders.make_study(
+        f"{study.slug}-asking", intake_questions=["age", "first_language", "gender", "country"]
+    )
     return _work(builders.consent(builders.invite(asking)[0])) + "intake/"
 
 
@@ -238,9 +243,8 @@ def _work(person: Enrollment) -> str:
 
 
 def sign_in(window: Window, researcher: tuple[str, str]) -> None:
-    name, password = researcher
-    window.page.goto(reverse("accounts:sign_in"))
-    window.page.get_by_label("Username").fill(name)
-    window.page.get_by_label("Password").fill(password)
-    window.page.locator("form [type=submit]").first.click()
-    window.page.wait_for_url(f"**{reverse('dashboard:studies')}")
+    """Give the window the session that signing in would; ``test_own_account`` goes through the page."""
+    client = Client()
+    client.force_login(User.objects.get(username=researcher[0]), "django.contrib.auth.backends.ModelBackend")
+    name = settings.SESSION_COOKIE_NAME
+    window.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": window.site}])

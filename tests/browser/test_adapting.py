@@ -163,6 +163,7 @@ def test_without_scripts_the_whole_form_is_there_and_tells_the_story_once(
     assert len(shown_parts(window)) == 6
     expect(window.button(SAVE)).to_be_in_viewport(ratio=1)
     expect(window.page.locator("[data-steps]")).to_be_hidden()
+    expect(window.page.get_by_label("Keyboard shortcuts")).to_be_hidden()
 
 
 def test_help_on_a_phone_leads_back_to_the_question(window: Window, person: Enrollment) -> None:

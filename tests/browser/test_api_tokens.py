@@ -11,7 +11,6 @@ from annotation.models import Study
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import sign_in
-from tests.browser.windows import DESKTOP
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +20,7 @@ def test_a_token_is_made_copied_used_and_revoked(
 ) -> None:
     window = open_window()
     sign_in(window, researcher)
+    window.page.goto(reverse("dashboard:studies"))
     window.page.get_by_role("link", name="API tokens").click()
     expect(window.heading).to_have_text("API tokens")
     window.page.get_by_label("Name", exact=True).fill("nightly export")
@@ -36,8 +36,6 @@ def test_a_token_is_made_copied_used_and_revoked(
     secret = window.page.get_by_label("Your new token.").input_value()
     program = Client(headers={"Authorization": f"Bearer {secret}"})
     assert program.get("/api/v1/token/").json()["scopes"] == ["votes:read"]
-    assert_good(window)
-    window.page.set_viewport_size(DESKTOP)
     assert_good(window)
     window.page.goto(reverse("dashboard:api_tokens"))
     expect(window.page.get_by_label("Your new token.")).to_have_count(0)

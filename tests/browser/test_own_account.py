@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
-from tests.browser.pages import sign_in
 from tests.browser.windows import Window
 
 pytestmark = pytest.mark.browser
@@ -29,7 +28,12 @@ def test_a_second_factor_is_set_up_and_asked_for(
 ) -> None:
     window = open_window()
     page = window.page
-    sign_in(window, researcher)
+    page.goto(reverse("accounts:sign_in"))
+    assert_good(window)
+    page.get_by_label("Username").fill(researcher[0])
+    page.get_by_label("Password").fill(researcher[1])
+    window.button("Sign in").click()
+    page.wait_for_url(f"**{reverse('dashboard:studies')}")
     page.get_by_role("link", name=researcher[0]).click()
     seen(window, page.get_by_role("link", name="Second factor"), "Second factor")
     seen(window, page.get_by_role("link", name="Set up a second factor"), "Confirm that it’s you")

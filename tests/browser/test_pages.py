@@ -23,7 +23,7 @@ from tests.browser.windows import SIZES, Window, stories_path
 from tests.publishing.support import published
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ViewportSize
+    from playwright.sync_api import Route, ViewportSize
 
 pytestmark = pytest.mark.browser
 
@@ -37,22 +37,21 @@ def test_a_story_with_everything_open_and_something_missing(window: Window, stud
     assert_good(window)
 
 
-@pytest.mark.parametrize(("arrange", "heading"), REFUSALS.values(), ids=REFUSALS)
-def test_pages_where_the_way_ends(
-    window: Window, study: Study, arrange: Callable[[Study], str], heading: str
-) -> None:
-    window.page.goto(arrange(study))
-    expect(window.heading).to_have_text(heading)
-    assert_good(window)
+def test_pages_where_the_way_ends(window: Window) -> None:
+    look_at_all(window, REFUSALS)
 
 
-@pytest.mark.parametrize(("arrange", "heading"), OWN.values(), ids=OWN)
-def test_the_pages_of_ones_own(
-    window: Window, study: Study, arrange: Callable[[Study], str], heading: str
-) -> None:
-    window.page.goto(arrange(study))
-    expect(window.heading).to_have_text(heading)
-    assert_good(window)
+def test_the_pages_of_ones_own(window: Window) -> None:
+    look_at_all(window, OWN)
+
+
+def look_at_all(window: Window, pages: dict[str, tuple[Callable[[Study], str], str]]) -> None:
+    """Bring people into every one of these states, each in a study of its own, and judge the page."""
+    for number, (arrange, heading) in enumerate(pages.values()):
+        study = builders.make_study(f"study-{number}", stories=4, votes_per_story=1)
+        window.page.goto(arrange(study))
+        expect(window.heading).to_have_text(heading)
+        assert_good(window)
 
 
 def test_a_visit_that_ran_out(window: Window, study: Study, settings: Any) -> None:
@@ -62,13 +61,17 @@ def test_a_visit_that_ran_out(window: Window, study: Study, settings: Any) -> No
     assert_good(window)
 
 
-@pytest.mark.parametrize("template", ["400.html", "403.html", "403_csrf.html", "500.html"])
-def test_pages_for_what_went_wrong(window: Window, template: str) -> None:
-    page = render_to_string(template)
-    window.page.route("**/broken/", lambda route: route.fulfill(body=page, content_type="text/html"))
-    window.page.goto("/broken/")
-    expect(window.heading).to_be_visible()
-    assert_good(window)
+def test_pages_for_what_went_wrong(window: Window) -> None:
+    pages = {name: render_to_string(name) for name in ("400.html", "403.html", "403_csrf.html", "500.html")}
+
+    def serve(route: Route) -> None:
+        route.fulfill(body=pages[route.request.url.rpartition("/")[2]], content_type="text/html")
+
+    window.page.route("**/broken/*", serve)
+    for name in pages:
+        window.page.goto(f"/broken/{name}")
+        expect(window.heading).to_be_visible()
+        assert_good(window)
 
 
 def test_the_public_pages(window: Window, study: Study, releases_root: Path) -> None:

@@ -60,6 +60,7 @@ def test_publishing_with_progress_compare_withdraw(
         expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
         assert_good(window)
     releases.build_release(release_id=second.pk, now=timezone.now())
+    page.reload()  # it asks by itself, as it did about the progress
     expect(window.link("Download release 2 (tar)")).to_be_visible()
     assert_good(window)
 
@@ -86,9 +87,11 @@ def test_publishing_with_progress_compare_withdraw(
     assert window.complaints == []
 
 
+@pytest.mark.torture
 def test_answers_are_reviewed_and_a_release_is_published_by_keyboard_alone(
     open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path
 ) -> None:
+    """``test_setting_up`` goes by keyboard through links and forms every day, ``test_review`` by its keys."""
     study = judged_study("pilot", {"one": (ALL_YES,) * 3, "two": (ALL_YES,) * 3})
     window = open_window(viewport=DESKTOP)
     page, press = window.page, Digits().press
@@ -106,22 +109,9 @@ def test_answers_are_reviewed_and_a_release_is_published_by_keyboard_alone(
     press(window, window.button("Preview the release"))
     expect(page.get_by_text("The release is being built as it would be now.")).to_be_visible()
     tasks.preview_release(study.pk, "all-agree")
+    page.reload()
     expect(window.button("Publish release")).to_be_visible()
     press(window, window.button("Publish release"))
     expect(window.heading).to_have_text("Releases")
     assert Release.objects.get().number == 1
     assert window.complaints == []
-
-
-def test_the_releases_are_read_without_javascript(
-    open_window: OpenWindow, researcher: tuple[str, str], releases_root: Path
-) -> None:
-    first = published(judged_study("pilot", {"both": (ALL_YES,) * 3}))
-    second = published(first.study)
-    window = open_window(java_script_enabled=False)
-    sign_in(window, researcher)
-    window.page.goto("/studies/pilot/releases/compare/")
-    window.button("Compare").click()
-    tasks.compare_releases(first.pk, second.pk)
-    window.page.reload()
-    expect(window.page.get_by_text("No such stories.")).to_be_visible()

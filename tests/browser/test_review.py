@@ -64,7 +64,6 @@ def test_a_rejected_answer_and_an_excluded_person_free_slots_that_are_served_aga
 
     window.link(rejected.story_id).click()
     expect(window.heading).to_have_text(rejected.story_id)
-    assert_good(window)
     window.link("Decide as an expert").click()
     expect(window.page.get_by_label("Keyboard shortcuts")).to_be_visible()
     assert_good(window)
@@ -76,8 +75,6 @@ def test_a_rejected_answer_and_an_excluded_person_free_slots_that_are_served_aga
     for path in ("", "next/?queue=dropped"):
         window.page.goto(f"/studies/main/quality/decisions/{path}")
         assert_good(window)
-    window.page.goto("/studies/main/stories/")
-    assert_good(window)
 
     pseudonym = rules.pseudonym(study.pseudonym_key, careless.annotator_id)
     window.page.goto(f"/studies/main/people/{pseudonym}/exclude/")
@@ -116,20 +113,6 @@ def test_keys_can_be_switched_off_and_do_nothing_while_somebody_writes(
     window.page.get_by_label("Keyboard shortcuts").check()
     window.page.keyboard.press("1")
     expect(window.heading).to_have_text("Answer 2 of 2")
-
-
-def test_answers_are_judged_without_javascript(open_window: OpenWindow, researcher: tuple[str, str]) -> None:
-    study = builders.make_study("main", stories=2, votes_per_story=1)
-    builders.answer_everything(builders.qualified(study))
-    window = open_window(java_script_enabled=False)
-    sign_in(window, researcher)
-    window.page.goto("/studies/main/quality/review/")
-    window.button("Draw answers").click()
-    expect(window.page.get_by_label("Keyboard shortcuts")).to_be_hidden()
-    window.page.get_by_label("Reason").fill("careless")
-    window.page.get_by_role("button", name="Reject").click()
-    expect(window.heading).to_have_text("Answer 2 of 2")
-    assert Vote.objects.counted().count() == 1
 
 
 def test_stories_are_gone_through_by_keys_and_decided_together(

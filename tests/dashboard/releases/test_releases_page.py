@@ -261,6 +261,12 @@ def test_another_rule_over_the_same_votes_is_told_as_that(two: tuple[Release, Re
     assert (found.place / store.SUMMARY).stat().st_mtime_ns == made_at, "worked out once, for good"
 
 
+def test_two_releases_of_the_same_votes_differ_in_no_stories(study: Study, boss: Client) -> None:
+    first, second = published(study), published(study)
+    tasks.compare_releases(first.pk, second.pk)
+    assert "No such stories." in words(boss, "/studies/pilot/releases/compare/?first=1&second=2")
+
+
 def test_a_long_list_has_pages_that_are_found_at_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "PER_PAGE", 2)
     many = judged_study(
