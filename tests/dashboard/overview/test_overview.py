@@ -166,7 +166,11 @@ def test_figures_of_two_moments_never_stand_side_by_side(boss: Client) -> None:
     assert "votes in the last hour 3" in shown
     assert "Share of the invited" in shown
     assert "Counted just now." in shown.partition("Active leases")[2]
-    for explained in ("A surplus vote came after", "A lease reserves a story", "Lint is the automatic check"):
+    for explained in (
+        "A surplus vote has no slot",
+        "A lease reserves a story",
+        "an automatic check of each story",
+    ):
         assert explained in shown
 
 
