@@ -299,7 +299,6 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "tomannot"
-MFA_TOTP_TOLERANCE = 1  # codes of the half minute before and after, too: people type, and clocks differ
 SECOND_FACTOR_REQUIRED: bool = env.bool("SECOND_FACTOR_REQUIRED", default=False)
 """True if every researcher has to set up a second factor before they see a page."""
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
