@@ -130,9 +130,8 @@ def may_be_framed(response: HttpResponse) -> HttpResponse:
 def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Refuse a page beyond the work itself to a visitor whose identity is only claimed (403)."""
     text = gettext(
-        "Anybody could have typed the address that brought you here, so it opens only the "
-        "assignment you were sent for. To see, change or delete what we keep about you, write to "
-        "%(contact)s."
+        "Anybody could have typed the address that brought you here, so it opens only the assignment you "
+        "were sent for. To see, change or delete what we keep about you, write to %(contact)s."
     ) % {"contact": enrollment.study.contact}
     context = {
         "study": enrollment.study,

@@ -23,17 +23,9 @@ class RefusalPage(NamedTuple):
     retry_at: datetime | None
 
 
-_SIGNS = {
-    Reason.NOTHING_FREE: "wait",
-    Reason.STUDY_PAUSED: "wait",
-    Reason.STUDY_NOT_OPEN: "wait",
-    Reason.PROTOCOL_CHANGED: "wait",
-    Reason.CAP_REACHED: "done",
-    Reason.ALL_DONE: "done",
-    Reason.STUDY_CLOSED: "done",
-}
-
-
+_WAITS = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.STUDY_NOT_OPEN, Reason.PROTOCOL_CHANGED)
+_DONE = (Reason.CAP_REACHED, Reason.ALL_DONE, Reason.STUDY_CLOSED)
+_SIGNS = dict.fromkeys(_WAITS, "wait") | dict.fromkeys(_DONE, "done")
 _LOOK_BACK = _("“Your account” lists your answers. You can change them for a while.")
 _TEXTS: dict[Reason, tuple[Text, Text, Text]] = {
     Reason.WRONG_ENVIRONMENT: (

@@ -354,19 +354,17 @@ def blockers(
     if consent_version == 0:
         found.append(_("It has no consent text. Add one as “consent” in the study’s configuration."))
     if gate == "missing":
-        found.append(
-            _(
-                "It asks for qualification, but has no round with a complete answer key. Add both as "
-                "“qualification” in the study’s configuration; a study without it lets everybody in."
-            )
+        told = _(
+            "It asks for qualification, but has no round with a complete answer key. Add both as "
+            "“qualification” in the study’s configuration; a study without it lets everybody in."
         )
+        found.append(told)
     if lacks_checks:
-        found.append(
-            _(
-                "It uses hidden checks, but none has known answers. Add some on the page “Hidden "
-                "checks”, or turn hidden checks off there."
-            )
+        told = _(
+            "It uses hidden checks, but none has known answers. Add some on the page “Hidden "
+            "checks”, or turn hidden checks off there."
         )
+        found.append(told)
     found += [unserved_in_words(*stratum) for stratum in unserved]
     if story_cap < stories_of_design:
         found.append(cap_problem(story_cap, stories_of_design))

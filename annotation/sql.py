@@ -322,9 +322,8 @@ def store_vote(
     """Insert a vote with its answers, event and comment, and set its id.
 
     ``against`` says for each choice whether it counts against the story, ``seconds`` how long it took. The
-    event's subject is the vote.
-    ``result`` is the graded result of a check, stored with it. ``completes``: also save the state and slot
-    of the vote's assignment, and its author's counts, from the instances.
+    event's subject is the vote. ``result`` is the graded result of a check, stored with it. ``completes``:
+    also save the state and slot of the vote's assignment, and its author's counts, from the instances.
     """
     assignment = vote.assignment
     person = assignment.enrollment

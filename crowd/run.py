@@ -231,9 +231,8 @@ def run(
     """Let one annotator per personal link work against the server at ``base_url`` until all are done.
 
     The links must lead to that server. Annotators and their behaviour follow from ``seed``; nobody is late
-    in a run that is too short for it. ``progress`` is called every two seconds
-    with the report so far. Raise ``NotLoopback`` if
-    ``base_url`` does not point to this machine.
+    in a run that is too short for it. ``progress`` is called every two seconds with the report so far.
+    Raise ``NotLoopback`` if ``base_url`` does not point to this machine.
     """
     population = population or Population()
     limits = limits or Limits()

@@ -252,13 +252,8 @@ def _create_baseline(
     if plan.who is Who.QUALIFIED:
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     if admission.excluded:
-        annotation_actions.exclude(
-            study=study,
-            annotators=admission.excluded,
-            reason=f"was shown these stories in {source.slug}",
-            by=by,
-            now=now,
-        )
+        reason = f"was shown these stories in {source.slug}"
+        annotation_actions.exclude(study=study, annotators=admission.excluded, reason=reason, by=by, now=now)
     if plan.round:
         add_round(study=study, config=plan.round, by=by, now=now)
     with _file_of(drawn.questions, f"{source.slug}-{release.number}-sample.jsonl") as path:
@@ -327,14 +322,8 @@ def move_study(
     is_first = move == OPEN and study.opened_at is None
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:
-        plan = plan_of(study, now=now)
-        fix_plan(
-            study=study,
-            plan=plan,
-            filter_name=planned_filter or default_filter(study.protocol_name),
-            by=by,
-            now=now,
-        )
+        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study.protocol_name)
+        fix_plan(study=study, plan=plan, filter_name=rule, by=by, now=now)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     return [
         go(campaign=campaign, by=by, now=now)

@@ -33,14 +33,6 @@ class MenuPage:
         return reverse(f"dashboard:{self.name}", args=[study.slug] if self.is_in_study else [])
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of the menu: its label and its pages. It leads to the first of them."""
-
-    label: Promise
-    pages: tuple[MenuPage, ...]
-
-
 def _has_opened(study: Study) -> bool:
     return study.state != Study.State.DRAFT
 
@@ -49,57 +41,44 @@ def _selects(study: Study) -> bool:
     return study.protocol.resolution == "filter"
 
 
-ENTRIES = (
-    Entry(_("Overview"), (MenuPage("overview", _("Overview")),)),
-    Entry(_("Stories"), (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import")))),
-    Entry(_("People"), (MenuPage("people", _("People")),)),
-    Entry(
-        _("Recruitment"),
-        (
-            MenuPage("recruitment", _("Campaigns")),
-            MenuPage("join_link", _("Join link")),
-            MenuPage("payments", _("Payments")),
-            MenuPage("mismatches", _("Mismatches")),
-        ),
+ENTRIES = {
+    _("Overview"): (MenuPage("overview", _("Overview")),),
+    _("Stories"): (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import"))),
+    _("People"): (MenuPage("people", _("People")),),
+    _("Recruitment"): (
+        MenuPage("recruitment", _("Campaigns")),
+        MenuPage("join_link", _("Join link")),
+        MenuPage("payments", _("Payments")),
+        MenuPage("mismatches", _("Mismatches")),
     ),
-    Entry(_("Qualification"), (MenuPage("qualification", _("Qualification")),)),
-    Entry(
-        _("Quality"),
-        (
-            MenuPage("quality", _("Agreement")),
-            MenuPage("hidden_checks", _("Hidden checks")),
-            MenuPage("review", _("Review")),
-            MenuPage("decisions", _("Decisions"), suits=_selects),
-            MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-            MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not has_accuracy(one)),
-        ),
+    _("Qualification"): (MenuPage("qualification", _("Qualification")),),
+    _("Quality"): (
+        MenuPage("quality", _("Agreement")),
+        MenuPage("hidden_checks", _("Hidden checks")),
+        MenuPage("review", _("Review")),
+        MenuPage("decisions", _("Decisions"), suits=_selects),
+        MenuPage("skips", _("Skipped stories"), suits=_has_opened),
+        MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not has_accuracy(one)),
     ),
-    Entry(
-        _("Releases"),
-        (
-            MenuPage("releases", _("Releases")),
-            MenuPage("publish", _("Publish"), Right.PUBLISH, _has_opened),
-            MenuPage("compare_releases", _("Compare")),
-            MenuPage("data_statement", _("Data statement")),
-            MenuPage("human_baseline", _("Right answers"), suits=has_accuracy),
-        ),
+    _("Releases"): (
+        MenuPage("releases", _("Releases")),
+        MenuPage("publish", _("Publish"), Right.PUBLISH, _has_opened),
+        MenuPage("compare_releases", _("Compare")),
+        MenuPage("data_statement", _("Data statement")),
+        MenuPage("human_baseline", _("Right answers"), suits=has_accuracy),
     ),
-    Entry(
-        _("Settings"),
-        (
-            MenuPage("settings", _("Settings")),
-            MenuPage("instructions", _("Instructions")),
-            MenuPage(
-                "design", _("Design"), suits=lambda study: bool(study.state == "draft" or study.stratum_field)
-            ),
-            MenuPage("members", _("Members")),
-            MenuPage("alerts", _("Alerts")),
-            MenuPage("log", _("Log"), Right.AUDIT),
-            MenuPage("configuration", _("Configuration"), Right.CHANGE),
-            MenuPage("api_tokens", _("API tokens"), is_in_study=False),
-        ),
+    _("Settings"): (
+        MenuPage("settings", _("Settings")),
+        MenuPage("instructions", _("Instructions")),
+        MenuPage("design", _("Design"), suits=lambda one: bool(one.state == "draft" or one.stratum_field)),
+        MenuPage("members", _("Members")),
+        MenuPage("alerts", _("Alerts")),
+        MenuPage("log", _("Log"), Right.AUDIT),
+        MenuPage("configuration", _("Configuration"), Right.CHANGE),
+        MenuPage("api_tokens", _("API tokens"), is_in_study=False),
     ),
-)
+}
+"""The pages of each entry, by its label. An entry leads to the first of them."""
 
 
 def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
@@ -111,7 +90,7 @@ def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
     this page itself, ``true`` for an entry or page above it, else empty.
     """
     rights = rights_in(request.user, study)
-    opened = {entry.label: [page for page in entry.pages if page.right in rights] for entry in ENTRIES}
+    opened = {label: [page for page in pages if page.right in rights] for label, pages in ENTRIES.items()}
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
     here = next(link for link in entries if link["current"])
     own = [(page.label, page.url(study)) for page in opened[here["label"]] if page.suits(study)]

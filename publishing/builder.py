@@ -39,6 +39,7 @@ RELEASE_JSON = "release.json"
 STATISTICS_JSON = "statistics.json"
 MACHINE_VALIDATION_JSON = "machine_validation.json"
 _BY_TIME = attrgetter("submitted_at", "annotator")
+_STATED = ("number", "environment", "study_state", "license", "url", "story_language")
 _REMEMBERED = 4096
 """Cached verdicts, by combination of answers; most stories repeat a few."""
 
@@ -305,12 +306,7 @@ def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> 
         "title": facts.title,
         "description": facts.description,
         "statement": {**asdict(facts.statement), "creators": list(facts.statement.creators)},
-        "number": facts.number,
-        "environment": facts.environment,
-        "study_state": facts.study_state,
-        "license": facts.license,
-        "url": facts.url,
-        "story_language": facts.story_language,
+        **{name: getattr(facts, name) for name in _STATED},
         "protocol": {"name": facts.protocol_name, "version": facts.protocol_version},
         "questions": [asked.document() for asked in facts.asked],
         "filter": {

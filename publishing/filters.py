@@ -184,9 +184,8 @@ majority = StoryFilter(
     name="majority",
     title=gettext_noop("majority on every question"),
     rule=gettext_noop(
-        "a story is kept if and only if it has exactly {votes} and, for every question taken "
-        "by itself, at least {enough} of them (more than half) have no answer that counts against it; a tie "
-        "drops the story"
+        "a story is kept if and only if it has exactly {votes} and, for every question taken by itself, at "
+        "least {enough} of them (more than half) have no answer that counts against it; a tie drops the story"
     ),
     judge=_too_few_behind_a_question,
     votes_needed=_more_than_half,

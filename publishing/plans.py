@@ -18,20 +18,18 @@ from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
 from publishing.models import Release, StudyPlan
 
+_NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
+"""Types of events whose subject names the text, key or round."""
 _CHANGES = (
+    *_NAMED,
     Event.Type.STUDY_CHANGED,
-    Event.Type.CONSENT_TEXT_ADDED,
     Event.Type.INSTRUCTIONS_SET,
     Event.Type.GATE_CHANGED,
     Event.Type.ADMISSION_SETTLED,
     Event.Type.STORIES_IMPORTED,
-    Event.Type.ROUND_CHANGED,
-    Event.Type.KEY_SET,
     Event.Type.CHECKS_CHANGED,
 )
 """Types of events that may deviate from a plan."""
-_NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
-"""Types of events whose subject names the text, key or round."""
 
 
 def canonical(plan: Mapping[str, Any]) -> str:

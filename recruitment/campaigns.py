@@ -289,12 +289,11 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
         and 0 < screened < settings.reward
         and "screen_out_reward" not in platform_named(settings.platform).unused_fields
     ):
-        found.append(
-            _(
-                "Only a test can have a second reward, for not passing it: less than the first, where the "
-                "platform offers that."
-            )
+        told = _(
+            "Only a test can have a second reward, for not passing it: less than the first, where the "
+            "platform offers that."
         )
+        found.append(told)
     if settings.minutes_allowed < settings.minutes_expected:
         found.append(_("Allow at least the time that the work is expected to take."))
     if settings.purpose == Campaign.Purpose.TEST:

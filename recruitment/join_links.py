@@ -130,15 +130,11 @@ class JoinPlatform:
     hint: Promise
 
 
+_USUAL: dict[str, Any] = {"placeholder": "", "adds_parameter": False, "source": ""}
 PLATFORMS = {
     "connect": JoinPlatform(
         "CloudResearch Connect",
-        {
-            "parameter": "participantId",
-            "placeholder": "",
-            "adds_parameter": True,
-            "source": "cloudresearch-connect",
-        },
+        _USUAL | {"parameter": "participantId", "adds_parameter": True, "source": "cloudresearch-connect"},
         gettext_lazy(
             "Connect adds participantId to the address by itself. The way back is the “Redirect URL” that "
             "Connect shows at the end of making a project. It says “completed”, so say below how many "
@@ -148,7 +144,7 @@ PLATFORMS = {
     ),
     "sona": JoinPlatform(
         "SONA",
-        {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%", "adds_parameter": False, "source": ""},
+        _USUAL | {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%"},
         gettext_lazy(
             "SONA fills its placeholder in, in the “Study URL”. The way back is the client-side “Completion "
             "URL” that the study’s page on SONA shows then, with {participant} in place of XXXX. Who opens "
@@ -157,7 +153,7 @@ PLATFORMS = {
     ),
     "list": JoinPlatform(
         gettext_lazy("A mailing list"),
-        {"parameter": "participant", "placeholder": "", "adds_parameter": False, "source": ""},
+        _USUAL | {"parameter": "participant"},
         gettext_lazy(
             "Give everybody on the list an id of ten letters or more that nobody can guess. The placeholder "
             "is the one of your mailer for that id. A way back is not needed."
@@ -165,12 +161,7 @@ PLATFORMS = {
     ),
     "prolific": JoinPlatform(
         gettext_lazy("Prolific, without a campaign"),
-        {
-            "parameter": "PROLIFIC_PID",
-            "placeholder": "{{%PROLIFIC_PID%}}",
-            "adds_parameter": False,
-            "source": "prolific",
-        },
+        _USUAL | {"parameter": "PROLIFIC_PID", "placeholder": "{{%PROLIFIC_PID%}}", "source": "prolific"},
         gettext_lazy(
             "Prolific knows only codes that your study there lists. Ways back look like "
             "https://app.prolific.com/submissions/complete?cc=CODE, with one code for who has answered "

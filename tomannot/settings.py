@@ -85,35 +85,27 @@ FRAME_ANCESTORS: list[str] = env.list(
 """Sites that may show our pages in a frame, if the visit came from such a platform."""
 
 
-def _platform_account(name: str, keys: dict[str, str]) -> dict[str, dict[str, str]]:
+def _platform_account(name: str, *keys: str, **others: str) -> dict[str, dict[str, str]]:
     """Return a platform's account per environment: ``MTURK_X`` for live, ``MTURK_REHEARSAL_X`` for test runs.
 
-    A test run uses nothing of the live account, so it can never spend its money.
+    Variables are named after the ``keys``; ``others`` have names of their own. A test run uses nothing of the
+    live account, so it can never spend its money.
     """
+    variables = {key: key.upper() for key in keys} | others
     return {
-        environment: {key: env.str(f"{name}{infix}_{variable}", default="") for key, variable in keys.items()}
+        environment: {key: env.str(f"{name}{infix}_{end}", default="") for key, end in variables.items()}
         for environment, infix in (("live", ""), ("rehearsal", "_REHEARSAL"))
     }
 
 
-MTURK = _platform_account(
-    "MTURK",
-    {
-        "key_id": "ACCESS_KEY_ID",
-        "secret": "SECRET_ACCESS_KEY",
-        "endpoint": "ENDPOINT",
-        "notification_topic": "NOTIFICATION_TOPIC",
-        "notification_password": "NOTIFICATION_PASSWORD",
-    },
-)
+_AWS = {"key_id": "ACCESS_KEY_ID", "secret": "SECRET_ACCESS_KEY"}  # named as by AWS's own tools
+MTURK = _platform_account("MTURK", "endpoint", "notification_topic", "notification_password", **_AWS)
 MTURK_SUBMIT_HOSTS: dict[str, list[str]] = {
     "live": env.list("MTURK_SUBMIT_HOSTS", default=["https://www.mturk.com"]),
     "rehearsal": env.list("MTURK_REHEARSAL_SUBMIT_HOSTS", default=["https://workersandbox.mturk.com"]),
 }
 """The only sites to which a worker's browser may submit, whatever an address says."""
-PROLIFIC = _platform_account(
-    "PROLIFIC", {"token": "TOKEN", "api": "API", "workspace": "WORKSPACE", "project": "PROJECT"}
-)
+PROLIFIC = _platform_account("PROLIFIC", "token", "api", "workspace", "project")
 PROLIFIC_SIGNED_ADDRESSES: dict[str, bool] = {
     "live": env.bool("PROLIFIC_SIGNED_ADDRESSES", default=False),
     "rehearsal": env.bool("PROLIFIC_REHEARSAL_SIGNED_ADDRESSES", default=False),
@@ -479,17 +471,9 @@ UNFOLD = {
     # The accent of static/tomannot/tomannot.css, from the lightest shade to the darkest.
     "COLORS": {
         "primary": {
-            "50": "#eefaf8",
-            "100": "#d3f1ec",
-            "200": "#a8e3da",
-            "300": "#73cfc3",
-            "400": "#42b3a6",
-            "500": "#26978b",
-            "600": "#187a71",
-            "700": "#0d6b62",
-            "800": "#13504b",
-            "900": "#14423e",
+            "50": "#eefaf8", "100": "#d3f1ec", "200": "#a8e3da", "300": "#73cfc3", "400": "#42b3a6",
+            "500": "#26978b", "600": "#187a71", "700": "#0d6b62", "800": "#13504b", "900": "#14423e",
             "950": "#052725",
         }
     },
-}
+}  # fmt: skip

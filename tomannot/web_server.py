@@ -7,15 +7,8 @@ import sys
 
 APPLICATION = "tomannot.wsgi:application"
 OPTIONS = (
-    "--interface",
-    "wsgi",
-    "--workers",
-    "2",
-    "--blocking-threads",
-    "4",
-    "--no-ws",
-    "--respawn-failed-workers",
-)
+    "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4", "--no-ws", "--respawn-failed-workers",
+)  # fmt: skip
 """One worker per core, with four threads each (docs/benchmarks.md); a dead worker is replaced."""
 
 

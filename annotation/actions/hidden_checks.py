@@ -77,19 +77,17 @@ def set_check_key(
     if problems:
         raise InvalidCheckKey(problems)
     if standing and standing.results.exists():
-        raise CheckKeyIsFinal(
-            _(
-                "These answers have already been used to check participants, so they can’t change. If "
-                "they are wrong, leave this check out and import the story again under another id."
-            )
+        told = _(
+            "These answers have already been used to check participants, so they can’t change. If "
+            "they are wrong, leave this check out and import the story again under another id."
         )
+        raise CheckKeyIsFinal(told)
     if after is not None and after != (standing.version if standing else 0):
-        raise CheckKeyChanged(
-            _(
-                "Somebody else changed this check’s answers after you opened the page. The check’s page "
-                "shows their version. Saving again replaces it."
-            )
+        told = _(
+            "Somebody else changed this check’s answers after you opened the page. The check’s page "
+            "shows their version. Saving again replaces it."
         )
+        raise CheckKeyChanged(told)
     if standing:
         standing.state = CheckKey.State.REPLACED
         standing.save(update_fields=["state"])

@@ -130,9 +130,8 @@ def store_imported_votes(
 ) -> int:
     """Store all votes on the stories, each with its slot, context and event. Return their number.
 
-    Reads a stream: memory does not grow with the votes. The study must be open. Raise
-    :class:`VotesRefused`, naming the story, for an unknown story, too many votes, an incomplete
-    form, or an annotator over the cap.
+    Reads a stream: memory does not grow with the votes. The study must be open. Raise :class:`VotesRefused`,
+    naming the story, for an unknown story, too many votes, an incomplete form, or an annotator over the cap.
     """
     study = locked(study)
     if study.state != Study.State.OPEN:

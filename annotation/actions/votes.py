@@ -28,10 +28,9 @@ def store_vote(
     """Store a vote with its answers, context and event: the first one, or a revision ``instead_of`` another.
 
     ``submitted`` is the form that made the ``choices``, which says what instructions it stood beside, and
-    what the browser reports of the input (:mod:`annotation.signs`).
-    Callers hold the locks of the enrollment and the assignment, which carries its story, and its enrollment
-    with the study. The first vote completes the assignment, which must have its final slot, and is credited
-    to the annotator.
+    what the browser reports of the input (:mod:`annotation.signs`). Callers hold the locks of the enrollment
+    and the assignment, which carries its story, and its enrollment with the study. The first vote completes
+    the assignment, which must have its final slot, and is credited to the annotator.
     """
     person = assignment.enrollment
     study = person.study

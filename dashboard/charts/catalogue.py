@@ -49,15 +49,9 @@ def _votes(source: Source) -> Chart | None:
 
 
 def _progress(source: Source) -> Chart | None:
-    document = source.document
-    wanted = document["votes"]["wanted"]
-    return votes.progress(
-        document["hourly"],
-        document["finish"],
-        wanted=wanted,
-        now=source.begun_at,
-        minutes=document["minutes"],
-    )
+    document, now = source.document, source.begun_at
+    wanted, minutes = document["votes"]["wanted"], document["minutes"]
+    return votes.progress(document["hourly"], document["finish"], wanted=wanted, now=now, minutes=minutes)
 
 
 def _agreement(source: Source) -> Chart | None:

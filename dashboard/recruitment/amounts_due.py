@@ -38,19 +38,9 @@ MOST_PROBLEMS = 5
 NOTHING = Decimal("0.00")
 _AMOUNT = re.compile(r"-?[0-9]{1,6}([.,][0-9]{1,2})?")
 _WORK = (
-    "completion_code",
-    "every_code",
-    "annotator",
-    "came_by",
-    "source",
-    "outcome",
-    "why_ended",
-    "test",
-    "test_seconds",
-    "stories",
-    "median_seconds",
-    "stories_cut",
-)
+    "completion_code", "every_code", "annotator", "came_by", "source", "outcome", "why_ended", "test",
+    "test_seconds", "stories", "median_seconds", "stories_cut",
+)  # fmt: skip
 _PAY = ("owed_for_stories", "owed_for_test", "owed", "paid_so_far", "still_owed", "currency", "as_of", "paid")
 
 

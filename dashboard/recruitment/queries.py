@@ -211,20 +211,15 @@ def retryable_by_campaign(study: Study) -> Counter[int]:
     return found
 
 
+_FIELDS = (
+    "kind", "amount", "currency", "state", "decided_by_platform", "requested_at", "settled_at", "problem",
+)  # fmt: skip
 PAYMENT_COLUMNS = {
     "annotator": "submission__annotator",
     "campaign": "submission__campaign__number",
     "platform": "submission__platform",
     "work": "submission",
-    "kind": "kind",
-    "amount": "amount",
-    "currency": "currency",
-    "state": "state",
-    "decided_by_platform": "decided_by_platform",
-    "requested_at": "requested_at",
-    "settled_at": "settled_at",
-    "problem": "problem",
-}
+} | {name: name for name in _FIELDS}
 """Columns of the table of payments, with the fields that they show."""
 
 

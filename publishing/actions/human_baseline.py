@@ -36,12 +36,7 @@ def record_sample(
         drawn_by=by,
         drawn_at=now,
     )
-    record_event(
-        study=study,
-        type=Event.Type.BASELINE_DRAWN,
-        by=by,
-        now=now,
-        subject=f"release {release.number} of {release.study.slug}"[:100],
-        note=f"seed {seed}, {per_scenario} per scenario, MANIFEST {release.manifest_sha256}",
-    )
+    subject = f"release {release.number} of {release.study.slug}"[:100]
+    note = f"seed {seed}, {per_scenario} per scenario, MANIFEST {release.manifest_sha256}"
+    record_event(study=study, type=Event.Type.BASELINE_DRAWN, by=by, now=now, subject=subject, note=note)
     return made

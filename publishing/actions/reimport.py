@@ -68,14 +68,8 @@ def import_release(
     )
     if described.document["environment"] == Environment.REHEARSAL:
         study = actions.make_rehearsal(study=study, by=by, now=now)
-    record_event(
-        study=study,
-        type=Event.Type.RELEASE_IMPORTED,
-        by=by,
-        now=now,
-        subject=f"release {described.document['number']} of {described.document['study']}",
-        note=note,
-    )
+    subject = f"release {described.document['number']} of {described.document['study']}"
+    record_event(study=study, type=Event.Type.RELEASE_IMPORTED, by=by, now=now, subject=subject, note=note)
     AnswerSides.objects.create(study=study, salt=described.salt, medians=described.medians)
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
     stories = 0

@@ -51,15 +51,9 @@ BUILD_TASK = "publishing.tasks.build_release"
 COUNTS = ("stories", "kept", "dropped", "incomplete", "votes", "annotators")
 """Counts that a release's row and its ``release.json`` share."""
 AS_REQUESTED = (
-    "environment",
-    "votes_per_story",
-    "title",
-    "description",
-    "license",
-    "story_language",
-    "pay_rate",
+    "environment", "votes_per_story", "title", "description", "license", "story_language", "pay_rate",
     "currency",
-)
+)  # fmt: skip
 """Fields copied from the study when the release is requested."""
 STALLED_AFTER = timedelta(seconds=10)
 """Time a release may wait for a worker before the sweep enqueues it again."""
@@ -113,15 +107,12 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
             study=study.slug,
         )
     if not queries.has_complete_story(study):
-        raise NothingToRelease(
-            ngettext(
-                "No story of “%(study)s” has its %(votes)s vote yet: there is nothing to release.",
-                "No story of “%(study)s” has all its %(votes)s votes yet: there is nothing to release.",
-                study.votes_per_story,
-            ),
-            study=study.slug,
-            votes=study.votes_per_story,
+        told = ngettext(
+            "No story of “%(study)s” has its %(votes)s vote yet: there is nothing to release.",
+            "No story of “%(study)s” has all its %(votes)s votes yet: there is nothing to release.",
+            study.votes_per_story,
         )
+        raise NothingToRelease(told, study=study.slug, votes=study.votes_per_story)
     release = Release.objects.filter(study=study, state=Release.State.FAILED).first()
     if release is None:
         last = Release.objects.filter(study=study).aggregate(last=Max("number"))["last"]

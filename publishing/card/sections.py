@@ -196,24 +196,12 @@ def _environment() -> Environment:
     for module in (citation, contents, figures, filters, markdown, release_facts, rows):
         environment.globals |= {name: one for name, one in vars(module).items() if not name.startswith("_")}
     environment.globals |= {
-        "AI_TOOLS": AI_TOOLS,
-        "CHANGES_PATH": CHANGES_PATH,
-        "COEFFICIENTS": COEFFICIENTS,
-        "EXCLUDED": EXCLUDED,
-        "HELD_OUT": HELD_OUT,
-        "LANGUAGES": LANGUAGES,
-        "MOST_ROWS": MOST_ROWS,
-        "RATING_ESTIMATES": RATING_ESTIMATES,
-        "SURPLUS": SURPLUS,
-        "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
-        "authors": authors,
-        "between": _between,
-        "coefficient": _coefficient,
-        "median_low": median_low,
-        "score": _score,
-        "undefined": _undefined,
-        "wilson": wilson,
-    }
+        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "COEFFICIENTS": COEFFICIENTS,
+        "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
+        "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
+        "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
+        "score": _score, "undefined": _undefined, "wilson": wilson,
+    }  # fmt: skip
     return environment
 
 
@@ -223,17 +211,14 @@ def _between(loop: LoopContext) -> str:
 
 
 def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) -> str:
-    found = (
-        _environment()
-        .get_template(template)
-        .render(
-            facts=facts,
-            tally=tally,
-            counts=tally.counts(),
-            rule=filters.get_filter(facts.filter_name),
-            needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
-            follows=stated_by(facts.protocol_name).follows,
-            **context,
-        )
+    found = _environment().get_template(template)
+    text = found.render(
+        facts=facts,
+        tally=tally,
+        counts=tally.counts(),
+        rule=filters.get_filter(facts.filter_name),
+        needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
+        follows=stated_by(facts.protocol_name).follows,
+        **context,
     )
-    return re.sub(r"\n{3,}", "\n\n", found).strip()
+    return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -44,22 +44,19 @@ def bar_chart(title: str, groups: Sequence[Group], *, mark: float | None = None)
     """Draw the chart. ``mark`` is a share marked by a line through all bars, such as chance."""
     bars = sum(len(group.bars) for group in groups)
     sizes = {"WIDTH": WIDTH, "MARGIN": _MARGIN, "BAR": _BAR, "ROW": _ROW, "THICK": _THICK, "HEAD": _HEAD}
-    drawn = (
-        environment(Path(__file__).parent / "text")
-        .get_template("chart.jinja")
-        .render(
-            title=title,
-            groups=groups,
-            mark=mark,
-            height=_MARGIN + 20 + _HEAD * len(groups) + _ROW * bars + _MARGIN // 2,
-            length=_length,
-            label=_text,
-            LONGEST_LABEL=_LONGEST_LABEL,
-            LONGEST_TITLE=_LONGEST_TITLE,
-            **sizes,
-        )
+    chart = environment(Path(__file__).parent / "text").get_template("chart.jinja")
+    text = chart.render(
+        title=title,
+        groups=groups,
+        mark=mark,
+        height=_MARGIN + 20 + _HEAD * len(groups) + _ROW * bars + _MARGIN // 2,
+        length=_length,
+        label=_text,
+        LONGEST_LABEL=_LONGEST_LABEL,
+        LONGEST_TITLE=_LONGEST_TITLE,
+        **sizes,
     )
-    return f"{drawn}\n".encode()
+    return f"{text}\n".encode()
 
 
 def _length(share: float) -> float:

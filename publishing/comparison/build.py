@@ -93,13 +93,11 @@ def _check(release: Release) -> None:
         except OSError:
             whole = False
         if not whole:
-            raise NotComparable(
-                _(
-                    "%(path)s of release %(number)s is missing or has changed. Restore the files of that "
-                    "release, then reload this page."
-                )
-                % {"path": path, "number": release.number}
-            )
+            told = _(
+                "%(path)s of release %(number)s is missing or has changed. Restore the files of that "
+                "release, then reload this page."
+            ) % {"path": path, "number": release.number}
+            raise NotComparable(told)
 
 
 def remove_leftovers(place: Path, prefix: str) -> None:

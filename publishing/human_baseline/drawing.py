@@ -64,22 +64,18 @@ def has_questions(release: Release) -> bool:
 def check_not_withdrawn(release: Release) -> None:
     """Raise :class:`NotDrawable` if the release was withdrawn: its errors would live on."""
     if release.withdrawn:
-        raise NotDrawable(
-            _("Release %(number)s was withdrawn, so no questions are drawn from it: %(reason)s")
-            % {"number": release.number, "reason": release.withdrawn.reason}
-        )
+        told = _("Release %(number)s was withdrawn, so no questions are drawn from it: %(reason)s")
+        raise NotDrawable(told % {"number": release.number, "reason": release.withdrawn.reason})
 
 
 def check_size_for_a_page(release: Release) -> None:
     """Raise :class:`NotDrawable` if the release is too large to read within a page request."""
     if release.kept > MOST_FOR_A_PAGE:
-        raise NotDrawable(
-            _(
-                "This release has more than %(most)s stories, too many to read while a page loads. Draw "
-                "from it with manage.py draw_baseline %(study)s %(number)s."
-            )
-            % {"most": MOST_FOR_A_PAGE, "study": release.study.slug, "number": release.number}
-        )
+        told = _(
+            "This release has more than %(most)s stories, too many to read while a page loads. Draw "
+            "from it with manage.py draw_baseline %(study)s %(number)s."
+        ) % {"most": MOST_FOR_A_PAGE, "study": release.study.slug, "number": release.number}
+        raise NotDrawable(told)
 
 
 def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
@@ -94,10 +90,8 @@ def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
     check_not_withdrawn(release)
     layout = layout_for(release.study.protocol_name)
     if not layout.question_sets:
-        raise NotDrawable(
-            _("A release of the protocol “%(protocol)s” has no questions to draw.")
-            % {"protocol": release.study.protocol_name}
-        )
+        lacking = _("A release of the protocol “%(protocol)s” has no questions to draw.")
+        raise NotDrawable(lacking % {"protocol": release.study.protocol_name})
     facts = (
         StoryFacts(row["story_id"], row["core_id"], row["scenario_name"])
         for row in _rows(release, STORY_CONFIG)
@@ -126,15 +120,11 @@ def _rows(release: Release, config: str) -> Iterator[dict[str, Any]]:
                 digest.update(line)
                 yield orjson.loads(line)
     except (OSError, ValueError) as error:
-        raise NotDrawable(
-            _("%(path)s of release %(number)s cannot be read: %(reason)s.")
-            % {"path": path, "number": release.number, "reason": error}
-        ) from error
+        told = _("%(path)s of release %(number)s cannot be read: %(reason)s.")
+        raise NotDrawable(told % {"path": path, "number": release.number, "reason": error}) from error
     if digest.hexdigest() != published.sha256:
-        raise NotDrawable(
-            _("%(path)s of release %(number)s is not the published file. Restore it from a backup.")
-            % {"path": path, "number": release.number}
-        )
+        told = _("%(path)s of release %(number)s is not the published file. Restore it from a backup.")
+        raise NotDrawable(told % {"path": path, "number": release.number})
 
 
 def sample(stories: Iterable[StoryFacts], *, per_scenario: int, seed: int) -> Sample:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.fields import optional_time, researcher
 from accounts.triggers import stays
-from publishing.models.releases import Release, insert_only
+from publishing.models.releases import Release, once_published
 
 
 class DepositQuerySet(models.QuerySet["Deposit"]):
@@ -75,14 +75,7 @@ class Deposit(models.Model):
                 name="deposit_that_failed_says_why",
             ),
         ]
-        triggers = [
-            stays("deposit_stays"),
-            insert_only(
-                "only_published_releases_are_deposited",
-                published=True,
-                message="only a published release is deposited",
-            ),
-        ]
+        triggers = [stays("deposit_stays"), once_published("deposited")]
 
     def __str__(self) -> str:
         return f"{self.release} at {self.place}"

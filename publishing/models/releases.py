@@ -18,16 +18,18 @@ from accounts.triggers import before, final, refuse_if, stays
 from annotation.models import Study
 from publishing import store
 
+_PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
 
-def insert_only(name: str, *, published: bool, message: str) -> pgtrigger.Trigger:
-    """Return a trigger that refuses new rows unless their release is published, or unless it is not."""
-    found = "SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published'"
-    refused = f"{'NOT ' if published else ''}EXISTS ({found})"
-    return before(name, pgtrigger.Insert, refuse_if(refused, message))
+
+def once_published(done: str) -> pgtrigger.Trigger:
+    """Return a trigger that refuses rows, which say what is ``done``, unless the release is published."""
+    refusal = refuse_if(f"NOT {_PUBLISHED}", f"only a published release is {done}")
+    return before(f"only_published_releases_are_{done}", pgtrigger.Insert, refusal)
 
 
 def _until_published(name: str) -> pgtrigger.Trigger:
-    return insert_only(name, published=False, message="a published release takes no more rows")
+    refusal = refuse_if(_PUBLISHED, "a published release takes no more rows")
+    return before(name, pgtrigger.Insert, refusal)
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -249,14 +251,7 @@ class Withdrawal(models.Model):
     class Meta:
         ordering = ("-withdrawn_at",)
         constraints = [models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why")]
-        triggers = [
-            final("withdrawal_is_final"),
-            insert_only(
-                "only_published_releases_are_withdrawn",
-                published=True,
-                message="only a published release is withdrawn",
-            ),
-        ]
+        triggers = [final("withdrawal_is_final"), once_published("withdrawn")]
 
     def __str__(self) -> str:
         return f"{self.release} withdrawn"

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -131,13 +131,7 @@ class StatisticsTally:
             **({"ratings": self._ratings()} if self._scales else {}),
             **(self._scored.document() if self._scored else {}),
             **self._without_flagged(),
-            "bootstrap": {
-                "resamples": self._design.resamples,
-                "seed": self._design.seed,
-                "level": self._design.level,
-                "unit": "story",
-                "method": "percentile",
-            },
+            "bootstrap": asdict(self._design) | {"unit": "story", "method": "percentile"},
         }
 
     def agreement(self) -> dict[str, Agreement]:

@@ -26,22 +26,10 @@ from publishing.verification.findings import Findings
 
 CHECK = "hashes"
 _ALWAYS = (
-    "README.md",
-    "CITATION.cff",
-    "release.json",
-    "statistics.json",
-    "machine_validation.json",
-    "croissant.json",
-    VOTES_PATH,
-    SKIPS_PATH,
-    CHANGES_PATH,
-    ADJUDICATIONS_PATH,
-    parquet_path(VOTES_PATH),
-    parquet_path(SKIPS_PATH),
-    INSTRUMENT_PATH,
-    REPORT_PATH,
-    HARD_PATH,
-)
+    "README.md", "CITATION.cff", "release.json", "statistics.json", "machine_validation.json",
+    "croissant.json", VOTES_PATH, SKIPS_PATH, CHANGES_PATH, ADJUDICATIONS_PATH, parquet_path(VOTES_PATH),
+    parquet_path(SKIPS_PATH), INSTRUMENT_PATH, REPORT_PATH, HARD_PATH,
+)  # fmt: skip
 HUB_FOLDER, HUB_FILE = ".cache", ".gitattributes"
 _NAMED_ELSEWHERE = re.compile(
     r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md|baseline/(votes\.jsonl|accuracy\.json)"

@@ -96,12 +96,11 @@ def save_answers(
     if {answer.choice for answer in before} == set(choices):
         return
     if after not in (None, saved_version(before)):
-        raise AnsweredMeanwhile(
-            gettext(
-                "You answered this story in another window or on another device meanwhile. Those answers are "
-                "kept: look at them first."
-            )
+        told = gettext(
+            "You answered this story in another window or on another device meanwhile. Those answers are "
+            "kept: look at them first."
         )
+        raise AnsweredMeanwhile(told)
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
     AttemptAnswer.objects.bulk_create(
         AttemptAnswer(attempt=attempt, round_story=round_story, **choice._asdict()) for choice in choices

@@ -41,12 +41,11 @@ def ask_experts(
             _("Annotators have attempted this round, so its key can’t change. Create a new round instead.")
         )
     if round.state == Round.State.ACTIVE:
-        raise RoundIsActive(
-            _(
-                "This round is active, and its first attempt freezes its key. Retire the round first, or "
-                "create a new round of these stories and ask the experts there."
-            )
+        told = _(
+            "This round is active, and its first attempt freezes its key. Retire the round first, or "
+            "create a new round of these stories and ask the experts there."
         )
+        raise RoundIsActive(told)
     if not experts:
         raise InvalidExpert(_("Choose at least one expert."))
     members = set(Membership.objects.filter(study=round.study_id).values_list("user", flat=True))
@@ -79,13 +78,11 @@ def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
     there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
     knowing = people_who_know(round, [expert for expert in experts if expert.pk not in there])
     if knowing:
-        raise InvalidExpert(
-            _(
-                "Experts must answer blind. These people could have read a key of these stories, or "
-                "revealed answers: %(names)s."
-            ),
-            names=", ".join(sorted(map(str, knowing))),
+        told = _(
+            "Experts must answer blind. These people could have read a key of these stories, or "
+            "revealed answers: %(names)s."
         )
+        raise InvalidExpert(told, names=", ".join(sorted(map(str, knowing))))
 
 
 @transaction.atomic

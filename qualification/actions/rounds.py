@@ -105,13 +105,11 @@ def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None
     found = Story.objects.filter(earnest, study=study, text_hash__in=[story.text_hash for story in stories])
     elsewhere = set(found.values_list("text_hash", flat=True))
     if secret := [story.story_id for story in stories if story.text_hash in elsewhere]:
-        raise InvalidRound(
-            _(
-                "Practice and quizzes show the right answers, so their texts can’t be in a test, be voted on "
-                "or be hidden checks: %(stories)s."
-            ),
-            stories=", ".join(secret),
+        told = _(
+            "Practice and quizzes show the right answers, so their texts can’t be in a test, be voted on "
+            "or be hidden checks: %(stories)s."
         )
+        raise InvalidRound(told, stories=", ".join(secret))
 
 
 @transaction.atomic

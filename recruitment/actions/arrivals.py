@@ -150,12 +150,9 @@ def record_refused_visit(
     *, study: Study, problem: ArrivalProblem, campaign_number: int, now: datetime
 ) -> None:
     """Log that a person was not let in, and why; never who."""
+    subject, note = f"campaign {campaign_number}", problem.value
     annotation_actions.record_event(
-        study=study,
-        type=Event.Type.VISIT_REFUSED,
-        now=now,
-        subject=f"campaign {campaign_number}",
-        note=problem.value,
+        study=study, type=Event.Type.VISIT_REFUSED, now=now, subject=subject, note=note
     )
 
 

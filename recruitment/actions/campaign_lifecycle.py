@@ -359,10 +359,8 @@ def _reload(campaign: Campaign) -> Campaign:
 def check_state(campaign: Campaign, *states: Campaign.State) -> None:
     """Raise :class:`CannotRecruit` unless the campaign is in one of the states."""
     if campaign.state not in states:
-        raise CannotRecruit(
-            _("This campaign is “%(state)s”, so that is not possible.")
-            % {"state": campaign.get_state_display()}
-        )
+        told = _("This campaign is “%(state)s”, so that is not possible.")
+        raise CannotRecruit(told % {"state": campaign.get_state_display()})
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:

@@ -46,9 +46,8 @@ def create_campaign(*, study: Study, settings: CampaignSettings, by: User | None
     campaign = Campaign.objects.create(
         study=study, environment=study.environment, number=last + 1, created_by=by, created_at=now, **values
     )
-    record_change(
-        campaign=campaign, type=Event.Type.CAMPAIGN_CREATED, by=by, now=now, note=f"{settings.platform}"
-    )
+    created = Event.Type.CAMPAIGN_CREATED
+    record_change(campaign=campaign, type=created, by=by, now=now, note=f"{settings.platform}")
     return campaign
 
 
@@ -113,10 +112,8 @@ def start_campaign(
     offer = offer_of(campaign)
     estimate = marketplace.estimate(offer)
     if estimate.currency != campaign.currency:
-        raise CannotRecruit(
-            _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
-            % {"theirs": estimate.currency, "ours": campaign.currency}
-        )
+        told = _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
+        raise CannotRecruit(told % {"theirs": estimate.currency, "ours": campaign.currency})
     _check_balance(marketplace, estimate.total, estimate.currency)
     until = now + timedelta(days=campaign.days_open) if platform_of(campaign).ends_offers else None
     return _plan_postings(campaign, offer, estimate.total, until, by=by, now=now)
@@ -163,10 +160,8 @@ def add_seats(
     if found:
         raise CannotRecruit("\n".join(found))
     if campaign.seats != offered:
-        raise CannotRecruit(
-            _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
-            % {"seats": campaign.seats}
-        )
+        told = _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
+        raise CannotRecruit(told % {"seats": campaign.seats})
     priced = offer_of(campaign)
     cost = cost_of_seats(campaign, marketplace, more)
     _check_balance(marketplace, cost, campaign.currency)
@@ -201,10 +196,8 @@ def _want_postings(campaign: Campaign, offer: Offer, *, after: int) -> None:
 def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> None:
     balance = marketplace.balance()
     if balance is not None and balance < cost:
-        raise CannotRecruit(
-            _("This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created.")
-            % {"total": cost, "currency": currency, "balance": balance}
-        )
+        told = _("This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created.")
+        raise CannotRecruit(told % {"total": cost, "currency": currency, "balance": balance})
 
 
 def _check_unchanged(campaign: Campaign, priced: Offer) -> None:

@@ -214,12 +214,10 @@ def person_of(submission: Submission) -> str:
         annotator=submission.annotator_id, platform=submission.platform, environment=submission.environment
     ).first()
     if identity is None:
-        raise Refused(
-            _(
-                "This participant had their personal data deleted, so you can decide this only on the "
-                "platform."
-            )
+        told = _(
+            "This participant had their personal data deleted, so you can decide this only on the platform."
         )
+        raise Refused(told)
     return identity.person
 
 

@@ -80,17 +80,9 @@ def record_payments(
     annotators = [payment.submission.annotator_id for payment in payments]
     places = Enrollment.objects.filter(study=study, annotator__in=annotators)
     by_annotator = {place.annotator_id: place for place in places}
-    annotation_actions.record_events(
-        study=study,
-        type=type,
-        by=by,
-        now=now,
-        rows=[
-            (
-                by_annotator.get(payment.submission.annotator_id),
-                f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}",
-                note,
-            )
-            for payment in payments
-        ],
-    )
+    rows = [
+        (place, f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}", note)
+        for payment in payments
+        for place in [by_annotator.get(payment.submission.annotator_id)]
+    ]
+    annotation_actions.record_events(study=study, type=type, by=by, now=now, rows=rows)

@@ -127,12 +127,11 @@ def overturn_rejection(
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
     if overturned_outside([submission.pk]).exists():
-        raise CannotPay(
-            _(
-                "This submission was already paid outside the platform. Overturning the rejection would "
-                "pay it twice."
-            )
+        told = _(
+            "This submission was already paid outside the platform. Overturning the rejection would "
+            "pay it twice."
         )
+        raise CannotPay(told)
     reward = submission.campaign.reward
     payment = _new(submission, Kind.OVERTURN, reward, by=by, now=now, votes_count=votes_count)
     return request_payment(payment=payment)
@@ -167,10 +166,8 @@ def give_bonus(
     asked = Payment.objects.filter(request_token=token).first() if token else None
     if asked:
         if (asked.submission_id, asked.amount, asked.reason) != (submission.pk, amount, reason.strip()):
-            raise CannotPay(
-                _("This form has already requested a bonus of %(amount)s %(currency)s. Reload the page.")
-                % {"amount": asked.amount, "currency": asked.currency}
-            )
+            told = _("This form has already requested a bonus of %(amount)s %(currency)s. Reload the page.")
+            raise CannotPay(told % {"amount": asked.amount, "currency": asked.currency})
         return asked
     _check_amount(amount)
     if not reason.strip():
@@ -259,12 +256,10 @@ def record_external_payment(*, payment: Payment, reason: str, by: User, now: dat
     submission = lock_submission(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).exclude(kind=Payment.Kind.REJECTION).retryable().first()
     if refused is None:
-        raise CannotPay(
-            _(
-                "You can record an outside payment only for a payment that the platform refused, and only "
-                "once."
-            )
+        told = _(
+            "You can record an outside payment only for a payment that the platform refused, and only once."
         )
+        raise CannotPay(told)
     return record_outside(submission, refused.amount, reason, repeats=refused, by=by, now=now)
 
 
@@ -306,10 +301,8 @@ def _decision(submission: Submission) -> Payment | None:
 
 def _check_handed_in(submission: Submission) -> None:
     if submission.status not in (Status.SUBMITTED, Status.APPROVED, Status.REJECTED):
-        raise CannotPay(
-            _("This submission is %(status)s on the platform, so you cannot decide it.")
-            % {"status": submission.get_status_display()}
-        )
+        told = _("This submission is %(status)s on the platform, so you cannot decide it.")
+        raise CannotPay(told % {"status": submission.get_status_display()})
 
 
 def _check_amount(amount: Decimal) -> None:

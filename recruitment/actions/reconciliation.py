@@ -235,12 +235,9 @@ def _record_sync(campaign: Campaign, taken: Counter[str], *, now: datetime) -> N
     Campaign.objects.filter(pk=campaign.pk).update(synced_at=now)
     if taken:
         done = ", ".join(f"{step} {count}" for step, count in sorted(taken.items()))
+        study, subject = campaign.study, f"campaign {campaign.number}"
         annotation_actions.record_event(
-            study=campaign.study,
-            type=Event.Type.PLATFORM_SYNCED,
-            now=now,
-            subject=f"campaign {campaign.number}",
-            note=done,
+            study=study, type=Event.Type.PLATFORM_SYNCED, now=now, subject=subject, note=done
         )
 
 

@@ -275,15 +275,8 @@ class Payment(models.Model):
             pgtrigger.ReadOnly(
                 name="payment_is_final",
                 fields=[
-                    "submission",
-                    "pays_for",
-                    "repeats",
-                    "kind",
-                    "amount",
-                    "currency",
-                    "reason",
-                    "votes_count",
-                    "request_token",
+                    "submission", "pays_for", "repeats", "kind", "amount", "currency", "reason",
+                    "votes_count", "request_token",
                 ],
             ),
             final(
@@ -291,7 +284,7 @@ class Payment(models.Model):
                 pgtrigger.Update,
                 condition=pgtrigger.Q(old__state__in=["done", "failed", "withdrawn"]),
             ),
-        ]
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.pk} ({self.get_state_display()})"

@@ -87,13 +87,10 @@ class MechanicalTurkPlatform(Platform):
         is_live_place = site_of(account["endpoint"]) == site_of(live["endpoint"])
         is_paid = is_live_place and not is_amazon(live["endpoint"]) and account["key_id"] == live["key_id"]
         if environment == Environment.REHEARSAL and is_paid:
-            raise NotConfigured(
-                _(
-                    "%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its "
-                    "own."
-                )
-                % "MTURK_REHEARSAL_ACCESS_KEY_ID"
+            told = _(
+                "%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own."
             )
+            raise NotConfigured(told % "MTURK_REHEARSAL_ACCESS_KEY_ID")
         return MechanicalTurk(
             environment=environment,
             key_id=account["key_id"],
@@ -123,12 +120,11 @@ class MechanicalTurkPlatform(Platform):
     def problems_of(self, terms: Terms) -> list[str]:
         found = []
         if terms.approved_percent and not terms.approved_work:
-            found.append(
-                _(
-                    "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: "
-                    "ask for a number of approved pieces as well."
-                )
+            told = _(
+                "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: "
+                "ask for a number of approved pieces as well."
             )
+            found.append(told)
         if len(terms.countries) > MOST_COUNTRIES:
             found.append(_("Mechanical Turk takes at most %s countries.") % MOST_COUNTRIES)
         return found

@@ -89,12 +89,8 @@ class Prolific(Review, Marketplace):
                 asked = {"reward": cents(reward), "total_available_places": offer.seats}
                 said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
                 total += amount_of(said["total_cost"])
-        return estimate_of(
-            offer,
-            total=total,
-            currency=balance["currency_code"],
-            available=amount_of(balance["available_balance"]),
-        )
+        currency, available = balance["currency_code"], amount_of(balance["available_balance"])
+        return estimate_of(offer, total=total, currency=currency, available=available)
 
     def balance(self) -> Decimal | None:
         """Return what the workspace holds, less what published studies may still cost."""

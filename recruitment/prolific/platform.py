@@ -238,10 +238,8 @@ class ProlificPlatform(Platform):
         is_same_site = account["api"].rstrip("/") == live["api"].rstrip("/")  # there is no sandbox
         for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
             if account[key] and account[key] == live[key]:
-                raise NotConfigured(
-                    _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
-                    % f"PROLIFIC_REHEARSAL_{key.upper()}"
-                )
+                told = _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
+                raise NotConfigured(told % f"PROLIFIC_REHEARSAL_{key.upper()}")
         return Prolific(
             environment=environment,
             **account,

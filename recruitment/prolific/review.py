@@ -218,10 +218,8 @@ class Review:
             return
         if self._now() < request.first_sent_at + BONUS_WAIT:
             raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))
-        raise Refused(
-            _(
-                "Prolific did not say whether it paid this bonus, and does not show it after a day. Look "
-                "at the submission there. If it was not paid, request it again."
-            ),
-            code="NOT_SHOWN",
+        told = _(
+            "Prolific did not say whether it paid this bonus, and does not show it after a day. Look "
+            "at the submission there. If it was not paid, request it again."
         )
+        raise Refused(told, code="NOT_SHOWN")

@@ -184,9 +184,8 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         return _unconfirmed(
             request,
             _(
-                "This address already belongs to another account here. If that account is yours too, "
-                "have its link sent to you and continue there. Otherwise enter another address on “Your "
-                "account”."
+                "This address already belongs to another account here. If that account is yours too, have "
+                "its link sent to you and continue there. Otherwise enter another address on “Your account”."
             ),
             [{"label": _("Send me my link again"), "url": reverse("link:again")}],
         )

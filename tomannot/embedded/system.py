@@ -55,12 +55,8 @@ def server_account() -> Account:
 
 def _make_account() -> None:
     try:
-        subprocess.run(
-            ["useradd", "--system", "--shell", "/bin/false", ACCOUNT],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        command = ["useradd", "--system", "--shell", "/bin/false", ACCOUNT]
+        subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
         said = (getattr(error, "stderr", None) or str(error)).strip()
         raise EmbeddedServerError(
@@ -152,13 +148,10 @@ def run(command: Sequence[str | Path], *, account: Account, cwd: Path, seconds: 
 
 def failure(what: str, said: str) -> EmbeddedServerError:
     """Return the error for a failed program, with a remedy chosen by its output."""
+    full, closed = os.strerror(errno.ENOSPC), os.strerror(errno.EACCES)
     remedies = {
-        os.strerror(
-            errno.ENOSPC
-        ): "The disk is full: free some space, or name another disk's directory with TOMANNOT_VAR.",
-        os.strerror(
-            errno.EACCES
-        ): "A directory cannot be entered or written: check its owner, or set TOMANNOT_VAR.",
+        full: "The disk is full: free some space, or name another disk's directory with TOMANNOT_VAR.",
+        closed: "A directory cannot be entered or written: check its owner, or set TOMANNOT_VAR.",
         "could not create shared memory": "The system has no shared memory left for another PostgreSQL.",
     }
     remedy = next((text for sign, text in remedies.items() if sign in said), OR_GIVE_URLS)

@@ -75,9 +75,8 @@ ACTION_WHEN_AWARE = Question(
     title=_("Action B: only when aware"),
     text=_("Is Action B likely only if the main character is aware of the key information?"),
     help=_(
-        "Suppose the main character has somehow learned the key information, even if the story "
-        "gives them no way to. Action B should suit them now, but not somebody who knows nothing "
-        "of it."
+        "Suppose the main character has somehow learned the key information, even if the story gives them "
+        "no way to. Action B should suit them now, but not somebody who knows nothing of it."
     ),
     shows=("story", "question", "action_a", "action_b"),
     option_order="scale",

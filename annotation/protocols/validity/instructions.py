@@ -82,9 +82,8 @@ EXAMPLES = (
         person=_("Owen, who wants to buy a used car"),
         key_information=_("One door of the used car that Petra sells has been repainted."),
         justification=_(
-            "Small repairs are common on used cars, so this would not amaze anybody. Still, a buyer "
-            "does not expect one on every used car. Sensible people could disagree, so the answer is "
-            "Possibly."
+            "Small repairs are common on used cars, so this would not amaze anybody. Still, a buyer does "
+            "not expect one on every used car. Sensible people could disagree, so the answer is Possibly."
         ),
     ),
     example(
@@ -93,9 +92,8 @@ EXAMPLES = (
         person=_("Femi's sister"),
         key_information=_("Femi's locked phone has some photos from his last holiday on it."),
         justification=_(
-            "Holiday photos on a phone are a regular occurrence. Femi's sister cannot see them on a "
-            "locked phone, but noticing is for question 2. This question asks only whether something "
-            "is usual."
+            "Holiday photos on a phone are a regular occurrence. Femi's sister cannot see them on a locked "
+            "phone, but noticing is for question 2. This question asks only whether something is usual."
         ),
     ),
     example(
@@ -118,9 +116,8 @@ EXAMPLES = (
             "Hana opens the carton at the shelf, closes it again and puts it in her basket."
         ),
         justification=_(
-            "Some shoppers would turn each egg over. Many others would only make sure that the "
-            "carton is full and miss a crack on the underside. Both are normal, so the answer is "
-            "Possibly."
+            "Some shoppers would turn each egg over. Many others would only make sure that the carton is "
+            "full and miss a crack on the underside. Both are normal, so the answer is Possibly."
         ),
     ),
     example(
@@ -161,9 +158,8 @@ EXAMPLES = (
         action_a=_("read out the letters"),
         action_b=_("ask whether the clinic has a better chart"),
         justification=_(
-            "Ines would read out the letters without knowing about the cheap copy. But most people "
-            "who knew about it would read them out too. Action A is likely either way, so the answer "
-            "is No."
+            "Ines would read out the letters without knowing about the cheap copy. But most people who "
+            "knew about it would read them out too. Action A is likely either way, so the answer is No."
         ),
     ),
     example(
@@ -193,9 +189,8 @@ EXAMPLES = (
         action_a=_("give Priya a friendly smile"),
         action_b=_("ask Priya to move the backpack"),
         justification=_(
-            "Mr Bell would ask this if he were aware of the tarantula. But most people would ask the "
-            "same about any backpack on their foot. Action B is likely either way, so the answer is "
-            "No."
+            "Mr Bell would ask this if he were aware of the tarantula. But most people would ask the same "
+            "about any backpack on their foot. Action B is likely either way, so the answer is No."
         ),
     ),
 )

@@ -168,14 +168,8 @@ def make_story(
 ) -> StoryRow:
     """Make the story of a row whose fields were read without a problem. ``predicted``: lists of ratings."""
     content = {"entities": entities, **asdict(sentences), **asdict(asked)}
-    return StoryRow(
-        fields.row.file,
-        fields.row.line,
-        story_id,
-        core_id,
-        **{**asdict(provenance), **predicted},
-        content=content,
-    )
+    row, more = fields.row, asdict(provenance) | predicted
+    return StoryRow(row.file, row.line, story_id, core_id, **more, content=content)
 
 
 def _from_lines(fields: Fields, text: str) -> dict[str, str] | None:

@@ -69,17 +69,9 @@ exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
     def _say(self, study: Study, *, as_json: bool) -> None:
         stories = {role.value: study.stories.filter(role=role).count() for role in Story.Role}
         if as_json:
-            self.stdout.write(
-                json.dumps(
-                    {
-                        "slug": study.slug,
-                        "state": study.state,
-                        "stories": stories,
-                        "votes_per_story": study.votes_per_story,
-                        "contact": study.contact,
-                    }
-                )
-            )
+            facts: dict[str, Any] = {"slug": study.slug, "state": study.state, "stories": stories}
+            facts |= {"votes_per_story": study.votes_per_story, "contact": study.contact}
+            self.stdout.write(json.dumps(facts))
             return
         self.stdout.write(
             f"“{study.slug}” is created as a draft: {stories['main']} stories, "

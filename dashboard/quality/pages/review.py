@@ -113,12 +113,8 @@ def review(request: HttpRequest, study: Study) -> HttpResponse:
         with ErrorsAsMessages(request):
             flagged = Enrollment.objects.filter(study=study, pseudonym__in=store.flagged(study))
             is_of_flagged = form.cleaned_data["among"] == Among.FLAGGED
-            sample = actions.draw_sample(
-                study=study,
-                **form.cleaned_data,
-                of=list(flagged.values_list("pk", flat=True)) if is_of_flagged else None,
-                **by_and_now(request),
-            )
+            of = list(flagged.values_list("pk", flat=True)) if is_of_flagged else None
+            sample = actions.draw_sample(study=study, **form.cleaned_data, of=of, **by_and_now(request))
             return redirect("dashboard:review_sample", slug=study.slug, number=sample.pk)
         return redirect("dashboard:review", slug=study.slug)
     waiting = ReviewItem.objects.filter(sample=OuterRef("pk")).waiting()

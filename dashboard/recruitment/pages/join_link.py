@@ -51,17 +51,9 @@ class JoinLinkForm(RowForm):
     class Meta:
         model = JoinLink
         fields = (
-            "parameter",
-            "adds_parameter",
-            "placeholder",
-            "source",
-            "return_url",
-            "screen_out_url",
-            "least_stories",
-            "leave_url",
-            "most_people",
-            "closes_at",
-        )
+            "parameter", "adds_parameter", "placeholder", "source", "return_url", "screen_out_url",
+            "least_stories", "leave_url", "most_people", "closes_at",
+        )  # fmt: skip
         widgets: ClassVar = {
             "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
         }

@@ -91,15 +91,8 @@ class Command(ActionCommand):
     def _planned(self, destination: Destination, packed: Package, *, as_json: bool) -> str:
         plan = destination.plan(packed)
         if as_json:
-            return json.dumps(
-                {
-                    "place": destination.place,
-                    "upload": [file.path for file in plan.upload],
-                    "bytes": plan.size,
-                    "remove": [*plan.remove],
-                    "note": plan.note,
-                }
-            )
+            paths = {"upload": [file.path for file in plan.upload], "remove": [*plan.remove]}
+            return json.dumps({"place": destination.place, **paths, "bytes": plan.size, "note": plan.note})
         lines = [f"upload  {file.sha256}  {file.size:>12,}  {file.path}" for file in plan.upload]
         lines += [f"remove  {path}" for path in plan.remove]
         return "\n".join([*lines, f"{len(plan.upload)} files, {plan.size:,} bytes. {plan.note}".strip()])
