@@ -142,7 +142,10 @@ def test_a_test_after_which_no_story_is_left_is_not_offered_in_silence(boss: Cli
     study = builders.make_study(stories=1, qualification=1, votes_per_story=1)
     draft = make_campaign(study, TEST)
     everything_given = "Every vote has been given or is being given: no place is needed."
-    assert everything_given not in page(boss, "campaign", draft.number)
+    begun = page(boss, "campaign", draft.number)
+    assert everything_given not in begun
+    assert "Places of a test give no votes" in begun
+    assert "votes wanted" not in begun
     builders.answer_everything(builders.qualified(study))
     assert everything_given in page(boss, "campaign", draft.number)
     assert everything_given in page(boss, "new_campaign", "mturk", "test")
