@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.utils.translation import gettext as _
 
+from accounts.models import Environment
 from recruitment.arrivals import Arrival, Ending
 from recruitment.marketplace import Marketplace, NotConfigured, Refused, Terms
 
@@ -221,3 +222,9 @@ def is_shown(platform: str, environment: str) -> bool:
     except NotConfigured:
         return False
     return True
+
+
+def unfinished_work_excludes() -> bool:
+    """Return True if a platform that is offered here can keep people out who left work unfinished."""
+    excluding = [name for name in PLATFORMS if platform_named(name).excludes_unfinished]
+    return any(is_shown(name, environment) for name in excluding for environment in Environment.values)

@@ -21,6 +21,7 @@ from annotation.protocols import all_protocols
 from annotation.protocols.base import Protocol
 from annotation.rights import Right
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
+from recruitment.platforms import unfinished_work_excludes
 
 USUAL = StudySettings(title="", contact="")
 """The settings of the published procedure."""
@@ -140,6 +141,11 @@ class SettingsForm(RowForm):
             "serving_order": forms.RadioSelect,
             "option_order": forms.RadioSelect,
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not unfinished_work_excludes():
+            self.fields["incomplete_after"].widget = forms.HiddenInput()
 
     def clean_description(self) -> str:
         """Normalise the text's line ends."""

@@ -205,6 +205,16 @@ def test_settings_are_changed_and_the_log_says_so(boss: Client) -> None:
     assert note == "title: “A study for tests” → “Better”\npay_rate: none → 9.50"
 
 
+def test_what_only_a_closed_platform_does_is_hidden_until_it_is_set_up(boss: Client, settings: Any) -> None:
+    builders.make_study(incomplete_after=5)
+    asked = "Unfinished submissions before exclusion"
+    hidden = boss.get("/studies/study/settings/").content.decode()
+    assert asked not in hidden
+    assert '<input type="hidden" name="incomplete_after" value="5"' in hidden, "saving changes nothing"
+    settings.MTURK = settings.MTURK | {"live": settings.MTURK["live"] | {"endpoint": "http://127.0.0.1:1"}}
+    assert asked in boss.get("/studies/study/settings/").content.decode()
+
+
 def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
     builders.make_study("main", pay_rate="9.00")
     page = boss.get(ADDRESS)
