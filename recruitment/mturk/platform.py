@@ -72,10 +72,10 @@ class MechanicalTurkPlatform(Platform):
             _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
             _("A HIT for fewer than ten people can never be widened to ten or more."),
             _(
-                "What somebody accepted and did not hand in is known for your own HITs alone, and only where "
-                "notifications are set up: without them nobody who left work is kept out of later HITs."
+                "We know who accepted work and did not hand it in only for your own HITs, and only with "
+                "notifications set up. Without them, nobody who left work is kept out of later HITs."
             ),
-            _("What nobody decides about is approved by itself, and can then not be rejected any more."),
+            _("Work that nobody decides about is approved automatically, and can no longer be rejected."),
         ]
 
     def marketplace(self, environment: str, *, is_quick: bool = False) -> MechanicalTurk:
