@@ -103,6 +103,14 @@ def test_a_form_sent_without_network_is_sent_again_by_itself(at_work: Window, pe
     assert Vote.objects.count() == 1
 
 
+def test_an_incomplete_form_waits_for_the_person_and_not_for_the_network(at_work: Window) -> None:
+    at_work.choose(q1="yes", q2="no", q3="yes")
+    at_work.context.set_offline(True)
+    at_work.button(SAVE).click()
+    expect(not_saved(at_work).get_by_text("until you save again")).to_be_visible()
+    expect(not_saved(at_work).get_by_text("resent automatically")).to_be_hidden()
+
+
 def test_one_notice_at_a_time_says_what_becomes_of_the_answers(at_work: Window) -> None:
     restored = at_work.page.locator("form#answers [data-restored]")
     at_work.choose(**FORM)

@@ -115,6 +115,15 @@ def test_up_and_down_scroll_while_nobody_is_at_a_question(at_work: Window) -> No
     expect(at_work.heading).to_be_focused()
 
 
+def test_arrows_choose_an_answer_where_an_incomplete_form_was_refused(at_work: Window) -> None:
+    press(at_work, "1")
+    at_work.button("Save and continue").click()
+    first = at_work.radio("q2", "yes")
+    expect(first).to_be_focused()
+    press(at_work, "ArrowRight")
+    expect(at_work.radio("q2", "possibly")).to_be_checked()
+
+
 def test_back_is_to_the_right_where_people_write_from_there(
     open_window: OpenWindow, person: Enrollment, settings: Any
 ) -> None:

@@ -93,3 +93,16 @@ def test_the_page_of_the_longest_narrative_is_small(client: Client) -> None:
     assert page.content.count(READS.strip().encode()) > 50
     assert re.findall(rb'data-number="([^"]+) "', page.content) == [b"1.1", b"1.2", b"1.3", b"1.4", b"1.5"]
     assert len(page.content) <= KILOBYTES * 1024
+
+
+def test_opening_the_text_cancels_no_resend(open_window: OpenWindow) -> None:
+    window = open_window()
+    window.page.goto(stories_path(reader()))
+    for digit in "12123":
+        window.page.keyboard.press(digit)
+    window.context.set_offline(True)
+    window.button("Save and continue").click()
+    window.page.get_by_label("Show the whole text").check()
+    window.context.set_offline(False)
+    expect(window.heading).to_have_text("Story 2")
+    assert Vote.objects.count() == 1
