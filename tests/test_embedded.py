@@ -201,8 +201,9 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
 
 def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
     with User(fresh_var) as user:
-        at_work = lambda: bool(system.processes_in([fresh_var / "postgres.new"], SERVERS))  # noqa: E731
-        assert system.wait_until(at_work, SECONDS), "initdb never began"
+        unfinished = [fresh_var / "postgres.new"]
+        begun = system.wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
+        assert begun, "initdb never began"
         user.gets(signal.SIGKILL)
     wait_until_nothing_runs(fresh_var)
     assert not (fresh_var / "postgres.new").exists()

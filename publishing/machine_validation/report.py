@@ -1,8 +1,8 @@
 """Machine validation of a release: figures, methods, warnings, and the questions that no shortcut answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from publishing.statistics.intervals import Bootstrap, ClusterBootstrap
 
 Score = dict[str, Any]
 Marks = NDArray[np.float64]
+BootstrapOf = Callable[[tuple[str, ...]], ClusterBootstrap]
+"""Returns the bootstrap of items, given the core of each."""
 REPETITIONS = 5
 DESIGN = Bootstrap()
 DECIMALS = 4
@@ -45,27 +47,29 @@ def validate(directory: Path, layout: Layout) -> Validation:
         groups.join_duplicates(sample)
     asked = {one.config: reading.read_questions(directory, one, sample) for one in layout.question_sets}
     configs, hard = {}, list[Row]()
+    # The question sets are about the same stories: their resamples are drawn once, and go with this call.
+    bootstrap_of: BootstrapOf = cache(lambda cores: ClusterBootstrap(cores, DESIGN))
     with learner.one_thread():
         for config, questions in asked.items():
-            configs[config], ids = _config(questions)
+            configs[config], ids = _config(questions, bootstrap_of)
             hard += [{"id": found, "config": config} for found in ids]
-    joint = {"shorter_choice": _joint(list(asked.values()))} if asked else {}
+    joint = {"shorter_choice": _joint(list(asked.values()), bootstrap_of)} if asked else {}
     warned = [*warnings.of(configs), *warnings.of_joint(joint)]
     document = {"design": _design(sample), "configs": configs, "all_questions": joint, "warnings": warned}
     return Validation(document, hard)
 
 
-def _joint(sets: Sequence[Sequence[Question]]) -> Score:
+def _joint(sets: Sequence[Sequence[Question]], bootstrap_of: BootstrapOf) -> Score:
     """Score the shorter choice as the answer to every question of a story."""
     marks = np.prod([[rules.shorter_choice(one) for one in questions] for questions in sets], axis=0)
-    bootstrap = ClusterBootstrap([question.core for question in sets[0]], DESIGN)
+    bootstrap = bootstrap_of(tuple(question.core for question in sets[0]))
     undefined = None if sets[0] else _NO_QUESTIONS
     return {**_score(len(sets[0]), bootstrap, undefined, marks), "chance": 0.5 ** len(sets)}
 
 
-def _config(questions: Sequence[Question]) -> tuple[dict[str, Any], list[str]]:
+def _config(questions: Sequence[Question], bootstrap_of: BootstrapOf) -> tuple[dict[str, Any], list[str]]:
     """Return the figures of a question set, and the ids of its questions that no shortcut answers."""
-    bootstrap = ClusterBootstrap([question.core for question in questions], DESIGN)
+    bootstrap = bootstrap_of(tuple(question.core for question in questions))
     constant = rules.constant_answer(questions)
     undefined = _CONSTANT if constant is not None else None if questions else _NO_QUESTIONS
     score = partial(_score, len(questions), bootstrap, undefined)

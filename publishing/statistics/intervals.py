@@ -14,10 +14,9 @@ can be checked years later with the same resamples. The newer generators make no
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from publishing.statistics.agreement import ESTIMATES, Floats, Integers, sums_of
 from publishing.translation import gettext_noop
@@ -89,16 +88,6 @@ def interval(values: Floats, design: Bootstrap) -> Interval:
     return Interval((float(known[low]), float(known[high])), "", missing)
 
 
-@lru_cache(maxsize=1)  # the question sets of a release are about the same clusters
-def _draw(clusters: int, times: int, seed: int | tuple[int, ...]) -> NDArray[np.uint16]:
-    """Return how often each cluster is drawn in each resample."""
-    drawn = np.empty((times, clusters), np.uint16)
-    random = np.random.RandomState(seed)
-    for resample in drawn if clusters > 1 else ():
-        resample[:] = np.bincount(random.randint(clusters, size=clusters), minlength=clusters)
-    return drawn
-
-
 class ClusterBootstrap:
     """Percentile intervals of ratios of sums over the same items, with clusters of items as the unit.
 
@@ -111,7 +100,11 @@ class ClusterBootstrap:
         places: dict[str, int] = {}
         self._cluster_of = np.array([places.setdefault(name, len(places)) for name in clusters], np.intp)
         self._clusters, self._design = len(places), design
-        self._drawn = _draw(self._clusters, design.resamples, tuple(seed) or design.seed)
+        self._drawn = np.empty((design.resamples, self._clusters), np.uint16)
+        random = np.random.RandomState([*seed] or design.seed)
+        for resample in self._drawn if self._clusters > 1 else ():
+            chosen = random.randint(self._clusters, size=self._clusters)
+            resample[:] = np.bincount(chosen, minlength=self._clusters)
 
     def interval(self, numerators: ArrayLike, denominators: ArrayLike) -> tuple[float, float] | None:
         """Return the interval of Σ numerators / Σ denominators, which have one number per item.

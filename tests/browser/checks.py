@@ -114,8 +114,8 @@ CHANGED = """() => {
   look(document.body);
   return [...new Set(changed.map((one) => JSON.stringify(one)))];
 }""".replace("BONES", BONES)
-"""What is shown, hidden or scrolled in this size and was not when ``SHOWN`` ran: nothing else differs
-for the rules that don't look at colours."""
+"""Elements shown, hidden or scrolled in this size but not when ``SHOWN`` ran: nothing else differs for the
+rules that don't look at colours."""
 _judged: set[str] = set()
 _judged_pages: set[str] = set()
 _judged_changes: set[str] = set()

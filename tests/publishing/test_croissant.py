@@ -86,7 +86,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict
         env={**os.environ, "HOME": str(root)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    found = zip(places, json.loads(done.stdout), done.stderr.split("NEXT")[:-1], strict=True)
+    results = json.loads(done.stdout)
+    assert [place.name for place, one in zip(places, results, strict=True) if "refused" in one] == ["changed"]
+    found = zip(places, results, done.stderr.split("NEXT")[:-1], strict=True)
     return {place.name: (place, one, said) for place, one, said in found}
 
 

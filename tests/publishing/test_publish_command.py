@@ -44,7 +44,7 @@ def short_ping(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def built_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would be queued is built as soon as it is committed. See test_kill for a real worker."""
+    """Build each release in this process once its request is committed; test_kill has a real worker."""
     enqueue = releases.enqueue_build
 
     def build_here(*, release_id: int) -> None:

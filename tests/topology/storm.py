@@ -34,7 +34,7 @@ DOUBLED, LATE, FORGED = 1 / 3, 0.1, 0.1
 AGREED = 0.8
 """The share of forms that say yes to everything, so that a release has stories."""
 WAVE = "wave"
-"""How the slugs of the storm's studies begin."""
+"""The prefix of the slugs of the storm's studies."""
 SERVED_AGAIN = "served again after a receipt"
 STORED = "X-Stored-Assignment"
 HTMX = {"HX-Request": "true", "HX-Target": "work", "Content-Type": "application/x-www-form-urlencoded"}

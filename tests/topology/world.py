@@ -1,4 +1,4 @@
-"""What a process of the topology does: ``python -m tests.topology.world COMMAND``, JSON in and out.
+"""Commands of the topology's processes: ``python -m tests.topology.world COMMAND``, JSON in and out.
 
 Commands wait inside this process, because starting one takes two seconds. While the database is away they
 ask again.
