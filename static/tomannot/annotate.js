@@ -5,6 +5,7 @@
   const one = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const SLOW = 1500; // milliseconds after which a save is announced as slow
+  const DOUBLE_CLICK = 500; // milliseconds in which a click may still be meant for the story before
   const ANNOUNCED = 5000; // milliseconds for which an announcement stays
   const hide = (element, hidden) => element && (element.hidden = hidden);
 
@@ -263,6 +264,14 @@
     if (sending && note) slow = setTimeout(() => [hide(note, false), announce(note.textContent)], SLOW);
     else if (note && status?.textContent === note.textContent) announce("");
   };
+  // A second click, or one that met an automatic resend, would find the blank form of the next story.
+  let arrived = -Infinity;
+  const isMeantForTheLast = (form) => performance.now() - arrived < DOUBLE_CLICK && !one("input:checked", form);
+  addEventListener("submit", (event) => {
+    if (!event.target.matches("[data-answers]") || !isMeantForTheLast(event.target)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[hx-post]")) return;
     if (one("[type=submit][aria-disabled]", event.target)) return event.preventDefault();
@@ -283,6 +292,7 @@
   document.addEventListener("htmx:afterSwap", () => {
     if (panel && !beside.matches) panel.open = false;
     before = null;
+    arrived = performance.now();
     const heading = one("#work h1");
     document.title = document.title.replace(/^.*?(?= · )/s, () => heading.textContent.trim());
     scrollTo(0, 0);

@@ -32,7 +32,8 @@ def test_a_token_says_what_was_signed() -> None:
 def test_a_token_carries_no_personal_data() -> None:
     assert tokens.visit_token(VISIT).startswith("7-11-2x3fa.")
     assert tokens.personal_token(LINK).startswith("7-2x3fa.")
-    assert "ada" not in tokens.address_token(7, "ada@example.org")
+    address = tokens.address_token(7, "ada@example.org")
+    assert not any(part in address for part in ("@", "example"))
 
 
 @pytest.mark.parametrize("position", [0, 3, -1])
