@@ -52,7 +52,7 @@ def test_people_are_asked_once_between_consent_and_instructions(client: Client) 
     assert said(person) == {"age": "25-34", "country": ""}, "the first answer stays"
     assert client.get(agreed["Location"])["Location"].endswith("/instructions/")
     event = Event.objects.get(type=Event.Type.INTAKE_ANSWERED)
-    assert "25" not in event.subject + event.note
+    assert "25-34" not in event.subject + event.note
 
 
 def test_a_study_without_questions_asks_none(client: Client) -> None:
