@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
-from annotation.protocols.base import Instructions, Option, Protocol, Question, Row, field_name
+from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Row, field_name
 from tomannot.cache import local as cache
 
 RENDERED_SECONDS = 3600
@@ -45,6 +45,14 @@ class RowField:
 
 
 @dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row of the item with all questions about it, in a form that asks row by row."""
+
+    row: Row
+    cells: tuple[tuple[Question, RowField], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PartField:
     """A part of the item above a question. Marks in its text what no part before had."""
 
@@ -60,6 +68,8 @@ class QuestionField:
     parts: tuple[PartField, ...]
     """Parts of the item to show above the question, without those shown above an earlier one."""
     rows: tuple[RowField, ...]
+    groups: tuple[RowGroup, ...] = ()
+    """The rows of the item instead, if they are asked one by one."""
 
     @property
     def is_long(self) -> bool:
@@ -82,11 +92,14 @@ def question_fields(
 ) -> list[QuestionField]:
     """Return the form's fields for one item, in the order of the protocol's questions.
 
-    ``option_seed`` draws the order of the options, and so their digit keys (None: the protocol's order).
+    ``answered`` are the answers so far (None: those that the item suggests). ``option_seed`` draws the order
+    of the options, and so their digit keys (None: the protocol's order).
     """
-    answered, errors = answered or {}, errors or {}
+    answered = protocol.suggested(item) if answered is None else answered
+    errors = errors or {}
     fields = []
-    for number, (question, parts) in enumerate(_parts_above(protocol, item), start=1):
+    above = _parts_above(protocol.questions, protocol.parts(item))
+    for number, (question, parts) in enumerate(above, start=1):
         options = ordered(question.options_for(item), question, option_seed)
         rows = []
         for row in question.rows_for(item):
@@ -96,7 +109,19 @@ def question_fields(
             answers = _option_fields(name, offered, answered.get(name))
             rows.append(RowField(row, name, answers, errors.get(name, "")))
         fields.append(QuestionField(question, number, parts, tuple(rows)))
-    return fields
+    heading = protocol.by_row
+    return [_by_row(heading, protocol.parts(item), fields)] if heading else fields
+
+
+def _by_row(heading: Question, item_parts: tuple[Part, ...], fields: list[QuestionField]) -> QuestionField:
+    """Return one field with a group per row of the item, which holds the row of every question."""
+    ((_, parts),) = _parts_above((heading,), item_parts)
+    questions = [field.question for field in fields]
+    groups = [
+        RowGroup(cells[0].row, tuple(zip(questions, cells, strict=True)))
+        for cells in zip(*(field.rows for field in fields), strict=True)
+    ]
+    return QuestionField(heading, 1, parts, (), tuple(groups))
 
 
 def unanswered_questions(
@@ -107,7 +132,7 @@ def unanswered_questions(
     Of questions that are the same for every story, only the texts above them are put in anew, because this
     is the busiest page.
     """
-    parts = [part for _, above in _parts_above(protocol, item) for part in above]
+    parts = [part for _, above in _parts_above(protocol.questions, protocol.parts(item)) for part in above]
     static = all(question.is_static for question in protocol.questions)
     shown = {"explain": explain, "study": {"story_language": story_language}, "links_examples": True}
     if not static:
@@ -138,12 +163,14 @@ def _slot(part: str) -> SafeString:
     return SafeString(f"\ue000{part}\ue001")
 
 
-def _parts_above(protocol: Protocol, item: Any) -> list[tuple[Question, tuple[PartField, ...]]]:
+def _parts_above(
+    questions: Iterable[Question], item_parts: Iterable[Part]
+) -> list[tuple[Question, tuple[PartField, ...]]]:
     """Return each question with the parts to show above it: those that no earlier question shows."""
-    parts = {part.name: part for part in protocol.parts(item)}
+    parts = {part.name: part for part in item_parts}
     shown: dict[str, str] = {}
     above = []
-    for question in protocol.questions:
+    for question in questions:
         fresh = {name: str(parts[name].text) for name in question.shows if name not in shown}
         fields = (
             PartField(name, parts[name].label, _marked(text, shown.values())) for name, text in fresh.items()

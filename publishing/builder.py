@@ -30,7 +30,7 @@ from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS, rating_rows
+from publishing.statistics.per_item import per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
@@ -152,13 +152,16 @@ def write_stories(
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
     vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))
-    scales, paths = scales_of(facts.asked), rows.story_paths(get_filter(facts.filter_name))
+    results, paths = (
+        per_item(facts.protocol_name, facts.asked),
+        rows.story_paths(get_filter(facts.filter_name)),
+    )
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
         votes_file = open_files.enter_context(writer.open(rows.VOTES_PATH))
         decisions_file = open_files.enter_context(writer.open(rows.ADJUDICATIONS_PATH))
         files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
-        ratings_file = open_files.enter_context(writer.open(rows.RATINGS_PATH)) if scales else None
+        results_file = open_files.enter_context(writer.open(results.path)) if results else None
         for judged in stories:
             story, votes, decision = judged.story, judged.votes, judged.decision
             if decision:
@@ -169,9 +172,9 @@ def write_stories(
             statistics.add(story, votes, verdict)
             for vote in sorted(votes, key=_BY_TIME):
                 votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote), finite=True))
-            if ratings_file and verdict.outcome is not Outcome.INCOMPLETE:
-                for rated in rating_rows(story.story_id, votes, scales):
-                    ratings_file.write(jsonl.line(rated, finite=True))
+            if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
+                for line in results.lines(story, votes):
+                    results_file.write(jsonl.line(line, finite=True))
             row = layout.story_row(story)
             if verdict.outcome is Outcome.KEPT:
                 for question_set in layout.question_sets:
@@ -181,8 +184,8 @@ def write_stories(
             columns[verdict.outcome].add(row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
-    if scales:
-        types[rows.RATINGS_PATH] = RATING_COLUMNS
+    if results:
+        types[results.path] = results.columns
     types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
     return StoryPass(tally, statistics, sides, types)
 
@@ -291,7 +294,9 @@ def record_sets(
             parquet.parquet_path(path) if path in copied else path,
             types,
             asked,
-            key="" if path in (rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH) else next(iter(types)),
+            key=""
+            if path in (rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH, rows.LABELS_PATH)
+            else next(iter(types)),
         )
         for path, types in sorted(columns.items())
         if path in filled

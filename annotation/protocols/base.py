@@ -252,26 +252,28 @@ Layout = Literal["items", "theory-of-mind"]
 """The files and columns of a release: items as imported, or stories with the question sets made from them."""
 
 
-Resolution = Literal["filter", "mean"]
+Resolution = Literal["filter", "mean", "majority"]
 """How several people's answers to an item become one decision: a filter that researchers choose keeps or
-drops the item, or every item with all its answers is released with their means or shares of right answers."""
+drops the item; or every item with all its answers is released, with their means or shares of right answers,
+or with the answer of more than half of the people to each question."""
 
 
-Statistic = Literal["accuracy", "pairwise_f1"]
-"""A statistic of answers to questions whose options are the item's own, by its key in statistics.json:
-shares of right answers, and how far the answers of two people agree."""
+Statistic = Literal["accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count"]
+"""A statistic of the answers to scored rows, by its key in statistics.json."""
 
 
 class Scored(NamedTuple):
-    """A row of the scored question about an item."""
+    """A row of a question that statistics are about."""
 
     row: str
     right: str
-    """The key of the right option; empty if it is not known."""
+    """The key of the right or suggested option; empty if there is none."""
     options: int
     """The number of options offered."""
     kind: str
     """The kind of question, by which statistics are told: a condition, or what is asked."""
+    question: str = ""
+    """The key of its question; empty: :attr:`Protocol.scored`."""
 
 
 class Protocol(abc.ABC):
@@ -303,7 +305,9 @@ class Protocol(abc.ABC):
     scored: ClassVar[str] = ""
     """The key of the question whose right answers an item holds (:meth:`scored_rows`), if there is one."""
     statistics: ClassVar[tuple[Statistic, ...]] = ()
-    """The statistics of :attr:`scored` in releases, instead of coefficients of agreement by question."""
+    """The statistics of :meth:`scored_rows` in releases. Questions without options have no other ones."""
+    by_row: ClassVar[Question | None] = None
+    """The heading of a form that asks row by row: every question about a row as a list of its options."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
@@ -327,8 +331,12 @@ class Protocol(abc.ABC):
         return {**row, **story.content}
 
     def scored_rows(self, content: Mapping[str, Any]) -> Sequence[Scored]:
-        """Return the rows of :attr:`scored` with their right options. Never show these to annotators."""
+        """Return the rows that statistics are about. Never show their right options to annotators."""
         return ()
+
+    def suggested(self, item: Any) -> Mapping[str, str]:
+        """Return the options that are chosen when an annotator first sees the form, by field."""
+        return {}
 
     def summary(self, item: Any) -> tuple[Part, ...]:
         """Return the parts by which annotators recognise an item; by default the first two."""

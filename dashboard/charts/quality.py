@@ -15,17 +15,11 @@ MAIN = "gwet_ac1"
 
 def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
     """Chart the rows of :func:`dashboard.figures.tables.agreement_rows`."""
-    names = {
-        "percent": _("Pairs that agree"),
-        "fleiss_kappa": _("Fleiss’ kappa"),
-        "krippendorff_alpha": _("Krippendorff’s alpha"),
-        "gwet_ac1": _("Gwet’s AC1"),
-    }
     found = [
         {
             "name": row["title"],
             "label": in_lines(row["title"]),
-            "coefficient": names[cell["name"]],
+            "coefficient": str(cell["label"]),
             "stories": row["stories"],
             "value": cell["value"],
             "low": cell["interval"][0] if cell["interval"] else None,
@@ -60,7 +54,7 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
             title=_("Agreement"),
             lowest=min([0.0, *known]),
             group="coefficient",
-            groups=list(names.values()),
+            groups=list(dict.fromkeys(row["coefficient"] for row in found)),
         ),
     )
 

@@ -1,11 +1,11 @@
 """The figures as tables: the same rows for pages and for CSV files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy as _lazy
 
 from annotation.models import Study
 from annotation.rules import paid_seconds
@@ -13,9 +13,21 @@ from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import DEFAULT_FILTER, FILTERS
-from publishing.statistics.ratings import ESTIMATES
+from publishing.statistics.accuracy import ALL
+from publishing.statistics.scored import TABLES
 
-COEFFICIENTS = ("percent", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
+COEFFICIENTS = {
+    "percent": _lazy("Pairs that agree"),
+    "fleiss_kappa": _lazy("Fleiss’ kappa"),
+    "krippendorff_alpha": _lazy("Krippendorff’s alpha"),
+    "gwet_ac1": _lazy("Gwet’s AC1"),
+}
+RATINGS = {
+    "mean": _lazy("Mean"),
+    "median": _lazy("Median"),
+    "krippendorff_alpha_ordinal": _lazy("Ordinal alpha"),
+    "gwet_ac2": _lazy("Gwet’s AC2"),
+}
 
 
 def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -33,7 +45,7 @@ def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, 
             "title": title,
             "stories": entry["stories"],
             "categories": entry["categories"],
-            "cells": [_coefficient(name, entry) for name in COEFFICIENTS],
+            "cells": [_coefficient(name, label, entry) for name, label in COEFFICIENTS.items()],
         }
         for key, title, entry in found
     ]
@@ -47,26 +59,114 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
             "title": str(study.protocol.question(key).title),
             "stories": entry["items"],
             "categories": len(entry["chosen"]),
-            "cells": [_coefficient(name, entry) for name in ESTIMATES],
+            "cells": [_coefficient(name, label, entry) for name, label in RATINGS.items()],
         }
         for key, entry in document["statistics"].get("ratings", {}).items()
     ]
 
 
-PAIRWISE = ("questions", "pairs", "macro_f1", "lowest", "highest")
+def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return every table of agreement and other statistics with its words, leaving out empty ones."""
+    statistics = document["statistics"]
+    counted = [
+        (
+            "agreement",
+            _("Agreement before the filter"),
+            _(
+                "Complete stories, before the filter. 1 is full agreement. Kappa, alpha and AC1 are 0 at "
+                "chance level; pairs that agree are a plain share. Brackets show the 95 % interval of a "
+                "bootstrap over stories."
+            ),
+            _("Stories"),
+            COEFFICIENTS,
+            agreement_rows(study, document),
+        ),
+        (
+            "ratings",
+            _("Ratings"),
+            _(
+                "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with "
+                "quadratic weights; both are 0 at chance level, and near ratings agree in part. Brackets "
+                "show the 95 % interval of a bootstrap over items."
+            ),
+            _("Items"),
+            RATINGS,
+            rating_rows(study, document),
+        ),
+    ]
+    return [
+        {
+            "key": key,
+            "heading": heading,
+            "explanation": explanation,
+            "columns": [number, *labels.values()],
+            "rows": [
+                (row["title"], [{"label": number, "value": row["stories"], "whole": True}, *row["cells"]]) for row in rows
+            ],
+            "undefined": _undefined(rows),
+        }
+        for key, heading, explanation, number, labels, rows in counted
+        if rows
+    ] + [
+        {
+            "key": key,
+            "heading": translation.gettext(table.heading),
+            "explanation": translation.gettext(table.explanation),
+            "columns": [translation.gettext(label).capitalize() for label in table.columns.values()],
+            "rows": [
+                (
+                    kind or _("All questions"),
+                    [
+                        cell._asdict()
+                        | {
+                            "label": translation.gettext(cell.label),
+                            "whole": isinstance(cell.value, int),
+                        }
+                        for cell in cells
+                    ],
+                )
+                for kind, cells in table.rows(statistics[key])
+            ],
+        }
+        for key, table in TABLES.items()
+        if key in statistics
+    ]
 
 
-def pairwise_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the agreement of pairs of people by kind of question, and last over all kinds."""
-    found = document["statistics"].get("pairwise_f1", {"kinds": {}})
-    everything = [(_("All questions"), found["all"])] if "all" in found else []
-    return [{"kind": kind, **entry} for kind, entry in (*found["kinds"].items(), *everything)]
+def _undefined(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Group rows without a value by ``reason``, with their ``titles``."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for cell in row["cells"]:
+            if cell["value"] is None and cell["undefined"]:
+                found.setdefault(cell["undefined"], {})[row["title"]] = None
+    return [{"reason": reason, "titles": [*titles]} for reason, titles in found.items()]
 
 
-def _coefficient(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def statistics_lines(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the same numbers for a CSV file, a line per statistic, kind of question and number."""
+    statistics = document["statistics"]
+    return [
+        {
+            "statistic": key,
+            "kind": kind or ALL,
+            "measure": name,
+            "value": cell.value,
+            "low": cell.interval and cell.interval[0],
+            "high": cell.interval and cell.interval[1],
+        }
+        for key, table in TABLES.items()
+        if key in statistics
+        for kind, cells in table.rows(statistics[key])
+        for name, cell in zip(table.columns, cells, strict=True)
+    ]
+
+
+def _coefficient(name: str, label: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     undefined = entry["undefined"].get(name, "") or entry["undefined_intervals"].get(name, "")
     return {
         "name": name,
+        "label": label,
         "value": entry[name],
         "interval": entry["intervals"][name],
         "undefined": translation.gettext(undefined) if undefined else "",

@@ -1,6 +1,6 @@
 """Tags and filters of the researchers' pages: the menu, charts, times, code to copy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -48,17 +48,6 @@ def moment(value: datetime | str | None) -> SafeString | str:
         return ""
     said = date_format(localtime(value), "DATETIME_FORMAT")
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
-
-
-@register.filter
-def undefined_reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group rows of ``dashboard.figures.tables.agreement_rows`` by ``reason``, with their ``titles``."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for cell in row["cells"]:
-            if cell["value"] is None and cell["undefined"]:
-                found.setdefault(cell["undefined"], {})[row["title"]] = None
-    return [{"reason": reason, "titles": [*titles]} for reason, titles in found.items()]
 
 
 @register.inclusion_tag("dashboard/charts/_chart.html", takes_context=True)

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from publishing.card.markdown import cell, code, paragraphs, text
 from publishing.card.meanings import MEANINGS, meaning_of
-from publishing.facts import AskedQuestion, ReleaseFacts, Statement, scales_of
+from publishing.facts import AskedQuestion, ReleaseFacts, Statement
 from publishing.files.features import Type
-from publishing.files.rows import BASELINE, DROPPED_PATH, RATINGS_PATH, Layout, config_path
+from publishing.files.rows import BASELINE, DROPPED_PATH, LABELS_PATH, RATINGS_PATH, Layout, config_path
 from publishing.filters import get_filter
+from publishing.statistics.per_item import per_item
 
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
@@ -28,7 +29,9 @@ def summary_of(path: str, *, selects: bool) -> str:
 def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
     selects = get_filter(facts.filter_name).selects
-    there = {BASELINE: with_baseline, DROPPED_PATH: selects, RATINGS_PATH: bool(scales_of(facts.asked))}
+    results = per_item(facts.protocol_name, facts.asked)
+    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
+    there |= {path: bool(results and path == results.path) for path in (RATINGS_PATH, LABELS_PATH)}
     paths = [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
     return [(code(path), summary_of(path, selects=selects)) for path in paths]
 

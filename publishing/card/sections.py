@@ -28,6 +28,7 @@ from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.statistics.intervals import wilson
+from publishing.statistics.scored import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates
 
@@ -177,6 +178,13 @@ def _coefficient(found: Mapping[str, Any], key: str) -> str:
     return NOTHING if value is None else f"{decimal(value)}{interval(found['intervals'][key])}"
 
 
+def _cell(cell: Cell) -> str:
+    """Return a whole number, or one with two decimals and its interval."""
+    if isinstance(cell.value, int):
+        return f"{cell.value:,}"
+    return NOTHING if cell.value is None else f"{decimal(cell.value)}{interval(cell.interval)}"
+
+
 def _score(score: Mapping[str, Any]) -> str:
     bounds = score["interval"]
     return percent(score["accuracy"]) + (f" [{100 * bounds[0]:.1f}, {100 * bounds[1]:.1f}]" if bounds else "")
@@ -200,7 +208,8 @@ def _environment() -> Environment:
         "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
         "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
-        "score": _score, "undefined": _undefined, "wilson": wilson,
+        "number_with_interval": _cell, "score": _score, "TABLES": TABLES, "undefined": _undefined,
+        "wilson": wilson,
     }  # fmt: skip
     return environment
 

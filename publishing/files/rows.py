@@ -218,6 +218,7 @@ STORY_PATHS = {
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
 RATINGS_PATH = "annotations/ratings.jsonl"
+LABELS_PATH = "annotations/labels.jsonl"
 
 
 def story_paths(rule: StoryFilter) -> dict[Outcome, str]:

@@ -87,11 +87,11 @@ def _line(name: str, items: Sequence[AnsweredItem], votes_per_item: int) -> dict
         "votes": votes,
         "right": right,
         "accuracy": right / votes if votes else None,
-        "interval": _over_stories(name, [(item.story, item.right_votes, item.votes) for item in complete]),
+        "interval": over_stories(name, [(item.story, item.right_votes, item.votes) for item in complete]),
         "chance": _mean([1 / item.options for item in complete]),
         "agreement": {
             "percent": _mean([item.agreement for item in comparable]),
-            "interval": _over_stories(name, [(item.story, item.agreement, 1) for item in comparable]),
+            "interval": over_stories(name, [(item.story, item.agreement, 1) for item in comparable]),
         },
     }
 
@@ -112,7 +112,7 @@ def _complete(items: Iterable[AnsweredItem], votes_per_item: int) -> list[Answer
     return [item for item in items if item.votes == votes_per_item]
 
 
-def _over_stories(name: str, values: Sequence[tuple[str, float, float]]) -> tuple[float, float] | None:
+def over_stories(name: str, values: Sequence[tuple[str, float, float]]) -> tuple[float, float] | None:
     """Return the bootstrap interval of a ratio of sums, given (story, numerator, denominator) per item."""
     # In one order: the same answers give the same interval to the last digit.
     ordered = sorted(values)

@@ -5,36 +5,31 @@ A protocol names its own in :attr:`annotation.protocols.base.Protocol.statistics
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 from typing import Any, NamedTuple, Self
 
 import orjson
 
-from annotation.protocols import all_protocols, base
+from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.statistics.accuracy import ALL, AnsweredItem, accuracy
+from publishing.statistics.labels import Answered, match_count, strict_agreement, suggestions
 from publishing.statistics.patterns import rounded
+from publishing.translation import gettext_noop
 
 OVERALL = ""
 """Stands for all kinds of questions together."""
-
-
-class Answered(NamedTuple):
-    """A question of a complete item, with the option that each annotator chose."""
-
-    core_id: str
-    row: Scored
-    chosen: Mapping[str, str]
 
 
 def accuracy_by_kind(answered: Sequence[Answered], votes_per_story: int) -> dict[str, Any]:
     """Return :func:`publishing.statistics.accuracy.accuracy` of the questions with a right answer."""
     items = [
         answered_item(core_id, row, Counter(chosen.values()))
-        for core_id, row, chosen in answered
+        for core_id, row, chosen, _ in answered
         if row.right
     ]
     found = accuracy(items, votes_per_item=votes_per_story)
@@ -47,7 +42,7 @@ def answered_item(core_id: str, row: Scored, given: Mapping[str, int]) -> Answer
     return AnsweredItem(row.kind, core_id, row.right, row.options, given)
 
 
-def pairwise_f1(answered: Sequence[Answered], votes_per_story: int) -> dict[str, Any]:
+def pairwise_f1(answered: Sequence[Answered]) -> dict[str, Any]:
     """Return agreement as the mean of the macro-averaged F1 of every two people with questions in common.
 
     Of one pair, an option that either chose has F1 = 2 · both / (first + second): twice how often both chose
@@ -58,7 +53,7 @@ def pairwise_f1(answered: Sequence[Answered], votes_per_story: int) -> dict[str,
     """
     both: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     given: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for _, row, chosen in answered:
+    for _, row, chosen, _ in answered:
         for (one, first), (other, second) in combinations(sorted(chosen.items()), 2):
             for kind in (row.kind, OVERALL):
                 given[kind, one, other].update((first, second))
@@ -67,7 +62,7 @@ def pairwise_f1(answered: Sequence[Answered], votes_per_story: int) -> dict[str,
     for pair, options in given.items():
         each = [2 * both[pair][option] / times for option, times in options.items()]
         scores[pair[0]].append(fsum(each) / len(each))
-    questions = Counter(row.kind for _, row, _ in answered) + Counter({OVERALL: len(answered)})
+    questions = Counter(one.row.kind for one in answered) + Counter({OVERALL: len(answered)})
     entries = {
         kind: {
             "questions": number,
@@ -82,10 +77,110 @@ def pairwise_f1(answered: Sequence[Answered], votes_per_story: int) -> dict[str,
     return {"kinds": entries, **({ALL: overall} if overall else {})}
 
 
-STATISTICS: Mapping[base.Statistic, Callable[[Sequence[Answered], int], dict[str, Any]]] = {
-    "accuracy": accuracy_by_kind,
-    "pairwise_f1": pairwise_f1,
+class Cell(NamedTuple):
+    """A number of a table, and its interval if it has one."""
+
+    label: str
+    value: float | None
+    interval: Sequence[float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistic:
+    """A statistic by kind of question, with its words: English for cards, translated on pages.
+
+    ``columns`` are the headings of the numbers by their keys; the interval is that of ``measure``.
+    """
+
+    compute: Callable[[Sequence[Answered]], dict[str, Any]]
+    heading: str
+    explanation: str
+    columns: Mapping[str, str]
+    measure: str = ""
+
+    def rows(self, found: Mapping[str, Any]) -> list[tuple[str, list[Cell]]]:
+        """Return a row for each kind, and last for all of them under the name :data:`OVERALL`."""
+        entries = [*found["kinds"].items(), *([(OVERALL, found[ALL])] if ALL in found else [])]
+        return [
+            (
+                kind,
+                [
+                    Cell(label, entry[key], entry["interval"] if key == self.measure else None)
+                    for key, label in self.columns.items()
+                ],
+            )
+            for kind, entry in entries
+        ]
+
+
+TABLES: Mapping[str, TableStatistic] = {
+    "pairwise_f1": TableStatistic(
+        pairwise_f1,
+        gettext_noop("Agreement of pairs"),
+        gettext_noop(
+            "For every two people who answered the same questions: the F1 of each answer that either gave "
+            "(twice how often both gave it, by how often each did), and its mean over these answers, "
+            "macro-F1. The agreement is the mean over the pairs; 1 is full agreement."
+        ),
+        {
+            "questions": gettext_noop("questions"),
+            "pairs": gettext_noop("pairs"),
+            "macro_f1": gettext_noop("mean macro-F1"),
+            "lowest": gettext_noop("lowest pair"),
+            "highest": gettext_noop("highest pair"),
+        },
+    ),
+    "strict_agreement": TableStatistic(
+        strict_agreement,
+        gettext_noop("Strict agreement"),
+        gettext_noop(
+            "The share of rows on which everybody chose the same. Brackets show the 95 % interval of a "
+            "bootstrap over stories."
+        ),
+        {
+            "rows": gettext_noop("rows"),
+            "alike": gettext_noop("all the same"),
+            "share": gettext_noop("strict agreement"),
+        },
+        "share",
+    ),
+    "suggestions": TableStatistic(
+        suggestions,
+        gettext_noop("What people changed"),
+        gettext_noop(
+            "Rows for which an answer was suggested: how many answers differ from it, and on how many rows "
+            "more than half of the answers do. People who see a suggestion agree with it more often than "
+            "people who see none."
+        ),
+        {
+            "rows": gettext_noop("rows"),
+            "answers": gettext_noop("answers"),
+            "changed": gettext_noop("changed"),
+            "share": gettext_noop("share changed"),
+            "overruled": gettext_noop("rows overruled"),
+        },
+        "share",
+    ),
+    "match_count": TableStatistic(
+        match_count,
+        gettext_noop("Predicted against gold beliefs"),
+        gettext_noop(
+            "Precision is the share of predicted beliefs that match a gold one, recall the share of gold "
+            "beliefs that match a predicted one, F1 their harmonic mean: means over the people of a story, "
+            "and over stories. The judge agrees where both find a match, or both find none."
+        ),
+        {
+            "stories": gettext_noop("stories"),
+            "precision": gettext_noop("precision"),
+            "recall": gettext_noop("recall"),
+            "f1": "F1",
+            "judge_agreement": gettext_noop("agreement with the judge"),
+            **{f"count_{number}": f"× {number}" for number in range(4)},
+        },
+        "f1",
+    ),
 }
+"""Statistics in tables, by their keys in statistics.json. Accuracy has a page and a figure of its own."""
 
 
 class ScoredTally:
@@ -108,14 +203,23 @@ class ScoredTally:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""
         assert self._protocol
         self._protocol.parse(story.content)
-        chosen: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        chosen: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for vote in votes:
             for choice in vote.answers:
-                if choice.question == self._protocol.scored:
-                    chosen[choice.row][vote.annotator] = choice.option
-        rows = self._protocol.scored_rows(story.content)
-        self._answered += [Answered(story.core_id, row, chosen[row.row]) for row in rows]
+                chosen[choice.question, choice.row][vote.annotator] = choice.option
+        self._answered += [
+            Answered(
+                story.core_id, row, chosen[row.question or self._protocol.scored, row.row], story.story_id
+            )
+            for row in self._protocol.scored_rows(story.content)
+        ]
 
     def document(self) -> dict[str, Any]:
         """Return the entries in statistics.json by their keys."""
-        return {name: STATISTICS[name](self._answered, self._votes_per_story) for name in self._names}
+        found = {}
+        for name in self._names:
+            if name in TABLES:
+                found[name] = TABLES[name].compute(self._answered)
+            else:
+                found[name] = accuracy_by_kind(self._answered, self._votes_per_story)
+        return found

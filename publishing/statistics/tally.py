@@ -59,13 +59,15 @@ class StatisticsTally:
         flagged: Flagged | None = None,
         scored: ScoredTally | None = None,
     ) -> None:
-        """``scored``: the statistics that the protocol names instead of agreement by question."""
+        """``scored``: the statistics that the protocol names, and instead of verdicts of votes."""
         self._asked = tuple(asked)
         self._scored = scored or None
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._scales = [question for question in asked if question.scale]
-        self._judges = len(self._scales) < len(self._asked) and not self._scored
+        fixed = all(question.options for question in asked)
+        self._agrees = len(self._scales) < len(self._asked) and (fixed or not self._scored)
+        self._judges = self._agrees and not self._scored
         self._patterns: tuple[Patterns, ...] = tuple(defaultdict(int) for _ in self._asked)
         self._validity: Patterns = defaultdict(int)
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
@@ -137,12 +139,12 @@ class StatisticsTally:
     def agreement(self) -> dict[str, Agreement]:
         """Return the agreement per question without a scale, over complete stories, before the filter.
 
-        There is none where the protocol names other statistics.
+        There is none where the protocol names other statistics and options are the item's own.
         """
         return {
             question.key: agreement_of(patterns, question.options, self._design)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
-            if self._judges and not question.scale
+            if self._agrees and not question.scale
         }
 
     def _without_flagged(self) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from publishing.facts import Tally, scales_of
+from publishing.facts import Tally
 from publishing.files.features import Columns
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     INCOMPLETE_PATH,
-    RATINGS_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Answers,
@@ -29,7 +28,7 @@ from publishing.files.rows import (
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.ratings import rating_rows
+from publishing.statistics.per_item import PerItem, per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import jsonl, schema
@@ -68,13 +67,15 @@ class Recomputed:
     votes: schema.VoteReader
     first_of_each: FirstOfEach
     sides: dict[str, Sides] = field(default_factory=dict)
-    ratings: Iterator[jsonl.Line] = field(default_factory=lambda: iter(()))
-    """The rows of items' ratings that are still to be compared."""
+    per_item: PerItem | None = None
+    per_item_lines: Iterator[jsonl.Line] = field(default_factory=lambda: iter(()))
+    """The lines of that file that are still to be compared."""
 
 
 def recompute(directory: Path, description: Description, findings: Findings) -> Recomputed | None:
     """Recompute everything in one pass. Return None if rows are too unsound to count."""
-    layout, paths, scales = description.layout, story_paths(description.rule), scales_of(description.asked)
+    layout, paths = description.layout, story_paths(description.rule)
+    results = per_item(description.document["protocol"]["name"], description.asked)
     found = Recomputed(
         Tally(),
         StatisticsTally(
@@ -88,7 +89,8 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
             one.config: Sides(description.salt, description.medians.get(one.config))
             for one in layout.question_sets
         },
-        jsonl.read(directory, RATINGS_PATH, findings) if scales else iter(()),
+        results,
+        jsonl.read(directory, results.path, findings) if results else iter(()),
     )
     verdict_on = _verdicts(description)
     decisions = schema.read_decisions(directory, findings)
@@ -103,8 +105,9 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
     for story_id, items in groupby(walk, key=lambda item: item.story_id):
         decision = decisions.pop(story_id, None)
         _judge(story_id, list(items), decision, verdict_on, description, found, findings)
-    for line in found.ratings:
-        findings.add(CHECK, RATINGS_PATH, "The row is of no complete story.", line.number)
+    for line in found.per_item_lines:
+        assert results
+        findings.add(CHECK, results.path, "The row is of no complete story.", line.number)
     for story_id in decisions:
         findings.add(CHECK, ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
     unsound = sum(findings.of(schema.CHECK, path) for path in (VOTES_PATH, *paths.values()))
@@ -196,25 +199,26 @@ def _judge(
     if verdict != row.verdict:
         problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
         findings.add(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
-    if verdict.outcome is not Outcome.INCOMPLETE:
-        _check_ratings(story_id, votes, description, found, findings)
     found.tally.add(row.story, votes, verdict)
     try:
+        if verdict.outcome is not Outcome.INCOMPLETE:
+            _check_per_item(row.story, votes, found, findings)
         found.statistics.add(row.story, votes, verdict)
     except ValueError as error:
         problem = f"The item cannot be read: {str(error)[:200]}"
         findings.add(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
 
-def _check_ratings(
-    story_id: str, votes: list[CountedVote], description: Description, found: Recomputed, findings: Findings
+def _check_per_item(
+    story: ReleasedStory, votes: list[CountedVote], found: Recomputed, findings: Findings
 ) -> None:
-    """Compare the next rows of ratings with those of a complete story."""
-    for expected in rating_rows(story_id, votes, scales_of(description.asked)):
-        line = next(found.ratings, None)
+    """Compare the next lines of the file of results with those of a complete story."""
+    for expected in found.per_item.lines(story, votes) if found.per_item else ():
+        line = next(found.per_item_lines, None)
         if line is None or line.row != expected:
-            problem = f"The ratings of {story_id} on {expected['rated']} are not those of its votes."
-            findings.add(CHECK, RATINGS_PATH, problem, line.number if line else 0)
+            what = expected.get("rated") or expected.get("labelled")
+            problem = f"What is said of {story.story_id} on {what} is not what its votes say."
+            findings.add(CHECK, found.per_item.path, problem, line.number if line else 0)
 
 
 def _check_votes(voted: StoryVotes, description: Description, findings: Findings) -> None:

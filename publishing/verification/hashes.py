@@ -8,19 +8,18 @@ from pathlib import Path
 from publishing.annotation_report import REPORT_PATH
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import BrokenDirectory
-from publishing.facts import scales_of
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     HARD_PATH,
     INSTRUMENT_PATH,
-    RATINGS_PATH,
     SKIPS_PATH,
     VOTES_PATH,
     config_path,
     story_paths,
 )
+from publishing.statistics.per_item import per_item
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 
@@ -60,7 +59,8 @@ def check(directory: Path, findings: Findings) -> dict[str, str]:
 def check_files(listed: dict[str, str], described: Description, findings: Findings) -> None:
     """Check that the listed files are those of a release with this layout, filter and questions."""
     wanted = {*_ALWAYS, *story_paths(described.rule).values()}
-    wanted |= {RATINGS_PATH} if scales_of(described.asked) else set()
+    results = per_item(described.document["protocol"]["name"], described.asked)
+    wanted |= {results.path} if results else set()
     for config in described.layout.configs:
         wanted |= {config_path(config), parquet_path(config_path(config))}
     for path in sorted(wanted - listed.keys()):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from publishing.facts import ReleaseFacts, scales_of
+from publishing.facts import ReleaseFacts
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.features import Type
 from publishing.files.rows import (
@@ -13,14 +13,13 @@ from publishing.files.rows import (
     DECISION_COLUMNS,
     HARD_COLUMNS,
     HARD_PATH,
-    RATINGS_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
     VOTES_PATH,
     Row,
     config_path,
 )
-from publishing.statistics.ratings import COLUMNS as RATING_COLUMNS
+from publishing.statistics.per_item import per_item
 from publishing.verification import (
     annotation_report,
     card,
@@ -186,6 +185,6 @@ def _check_copies(
     for path, types in columns.items():
         parquet.check(directory, path, types, findings)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
-    if scales_of(described.asked):
-        columns[RATINGS_PATH] = RATING_COLUMNS
+    if results := per_item(described.document["protocol"]["name"], described.asked):
+        columns[results.path] = results.columns
     return columns | {path: one.types for path, one in found.columns.items()}

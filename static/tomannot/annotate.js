@@ -30,7 +30,8 @@
   // On a phone, one question at a time (tomannot.css), with the parts of the story that it is about. Where scripts
   // do not run, the questions stand below each other, as they do on wider screens.
   const phone = matchMedia("(max-width: 30rem)");
-  const isOpen = (row) => !one("input:checked", row);
+  const CHOSEN = ":checked:not([value=''])"; // a radio button, or an option of a list that is an answer
+  const isOpen = (row) => !one(CHOSEN, row);
   const show = (question) => {
     const form = question.closest("[data-answers]");
     const shown = question.dataset.shows.split(" ");
@@ -80,6 +81,9 @@
   document.addEventListener("change", ({ target }) => {
     const form = target.closest("[data-answers].stepped");
     if (form) label(form);
+    // What somebody chose instead of a suggestion can be seen.
+    const differs = target.selectedOptions?.[0].defaultSelected === false;
+    if (target.closest(".lists")) target.classList.toggle("is-changed", differs);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
 
@@ -89,7 +93,7 @@
   const goTo = (row) => {
     const question = row?.closest("[data-question]");
     if (question) show(question);
-    placed = row ? one("input:checked", row) || one("input", row) : one("[data-answers] [type=submit]");
+    placed = row ? one("input:checked", row) || one("input, select", row) : one("[data-answers] [type=submit]");
     placed.focus({ preventScroll: true });
     // Show the question together with the part of the story above it.
     (!phone.matches && question ? question : placed).scrollIntoView({ block: "nearest" });
@@ -101,7 +105,7 @@
   const move = (rows, target, step) => {
     const row = rows.indexOf(target.closest("[data-row]"));
     const here = target.matches("[type=submit]") ? rows.length : row;
-    const missing = rows.findIndex((other) => !one("input:checked", other));
+    const missing = rows.findIndex(isOpen);
     // Without a focused question, start at the first open one, or at either end of a complete form.
     const outside = step > 0 ? Math.max(missing, 0) : (missing < 0 ? rows.length : missing) - 1;
     const goal = here < 0 ? outside : here + step;
@@ -116,7 +120,8 @@
   const openInstructions = (target) => {
     const focus = document.activeElement;
     before = { focus, top: scrollY, placed: focus === placed };
-    const name = target.closest("[data-question]")?.querySelector("[type=radio]")?.name;
+    const row = target.closest("[data-row]") ?? target.closest("[data-question]");
+    const name = row && one("[type=radio], select", row)?.name;
     const examples = name && one(`#examples-${CSS.escape(name.split(".")[0])}`, panel);
     if (examples) examples.open = true;
     panel.open = true;
@@ -164,7 +169,7 @@
   const sign = ({ type, target, isTrusted }) => {
     const form = one("[data-signs]");
     if (!form) return;
-    if (type === "change" && target.matches("[type=radio]")) {
+    if (type === "change" && target.matches("[type=radio], select")) {
       signs.seconds[target.name] = (signs.seconds[target.name] ?? 0) + performance.now() - signs.since;
       signs.since = performance.now();
     } else if (type !== "change" && !byKey) signs[isTrusted ? "trusted" : "untrusted"]++;
@@ -196,7 +201,7 @@
     if (key === "Escape" && panel?.open) return closeInstructions();
     if (!keys?.checked || target.closest("textarea, select, [contenteditable], input:not([type=radio])")) return;
     const rows = all("[data-row]", form);
-    const missing = rows.filter((row) => !one("input:checked", row));
+    const missing = rows.filter(isOpen);
     const question = target.closest("[data-question]");
     const own = question ? all("[data-row]", question) : missing;
     const row = target.closest("[data-row]") ?? own.find((one) => missing.includes(one)) ?? own[0];
@@ -247,7 +252,7 @@
   // Of an incomplete form, focus the first question without an answer, below the alert that lists them all.
   const land = (heading) => {
     const alert = arrive();
-    const missing = alert && one("#work .row:has(> .error) input");
+    const missing = alert && one("#work .row:has(> .error) :is(input, select)");
     (missing ?? alert ?? heading)?.focus({ preventScroll: true });
     (missing ?? alert)?.scrollIntoView({ block: "nearest" });
   };
@@ -266,7 +271,7 @@
   };
   // A second click, or one that met an automatic resend, would find the blank form of the next story.
   let arrived = -Infinity;
-  const isMeantForTheLast = (form) => performance.now() - arrived < DOUBLE_CLICK && !one("input:checked", form);
+  const isMeantForTheLast = (form) => performance.now() - arrived < DOUBLE_CLICK && !one(CHOSEN, form);
   addEventListener("submit", (event) => {
     if (!event.target.matches("[data-answers]") || !isMeantForTheLast(event.target)) return;
     event.preventDefault();

@@ -76,6 +76,12 @@
         text.value = value;
         text.closest("details").open = differs = true;
       }
+      const list = one(`select[name="${CSS.escape(name)}"]`, current);
+      if (list && list.value !== value) {
+        list.value = value;
+        differs = true;
+        list.dispatchEvent(new Event("change"));
+      }
       const input = one(`[type=radio][name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`, current);
       if (!input || input.checked) continue;
       input.checked = differs = true;
@@ -132,7 +138,7 @@
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (!target.matches("[data-answers]")) return;
     failed = null;
-    keep(target, !one("input:invalid", target)); // the server refuses an incomplete form: no need to resend it
+    keep(target, !one("input:invalid, select:invalid", target)); // the server refuses an incomplete form: no need to resend it
     tell();
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {

@@ -5,7 +5,6 @@ or three options, and agreement is the mean macro-F1 of every two people. The wo
 own.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +13,10 @@ from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import (
-    KEY_PATTERN,
-    Option,
-    Part,
-    Procedure,
-    Protocol,
-    Question,
-    Row,
-    Scored,
-    Words,
-    _,
-)
+from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Row, Scored, Words, _
 from annotation.protocols.multiple_choice.item import key_of, read_choices
 from annotation.protocols.narrative_validation.instructions import INSTRUCTIONS
+from annotation.protocols.tables import MAX_TEXT, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION, Fields, read_each
 from annotation.protocols.validity.wording import part
 
@@ -35,11 +24,10 @@ QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""
 SUMMARY = 200
 """Characters by which annotators recognise a narrative."""
-MAX_NARRATIVE = 10_000
 MOST_QUESTIONS = 25
 FIELDS = frozenset(("story_id", "core_id", "group", "source", "narrative", "questions"))
-ASKED = ("id", "kind", "question", "choices")
-"""Fields of a question; ``kind`` is what it asks for, and ``answerKey`` may be missing."""
+ASKED = ("kind", "question")
+"""Texts of a question; ``kind`` is what it asks for."""
 _FORM = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
 
 
@@ -53,25 +41,14 @@ class Narrative:
 
 def parse(content: Mapping[str, Any]) -> Narrative:
     """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
-    text, questions = content.get("narrative"), content.get("questions")
-    if not isinstance(text, str) or not text:
-        raise ValueError("narrative: must be a text that is not empty.")
-    if not isinstance(questions, list) or not 1 <= len(questions) <= MOST_QUESTIONS:
-        raise ValueError(f"questions: must be a list of 1 to {MOST_QUESTIONS} questions.")
-    rows = tuple(_row(f"questions[{place}]", one) for place, one in enumerate(questions))
-    if len({row.key for row in rows}) < len(rows):
-        raise ValueError("questions: two of them have the same id.")
-    return Narrative(text, rows)
+    asked = read_entries(
+        content, "questions", ASKED, others=("choices",), optional=("answerKey",), most=MOST_QUESTIONS
+    )
+    rows = tuple(_row(f"questions[{place}]", one) for place, one in enumerate(asked))
+    return Narrative(read_text(content, "narrative"), rows)
 
 
-def _row(where: str, asked: Any) -> Row:
-    if not isinstance(asked, Mapping) or {*asked} - {"answerKey"} != {*ASKED}:
-        raise ValueError(f"{where}: has {', '.join(ASKED)} and, if it is known, answerKey.")
-    for name in ("id", "kind", "question"):
-        if not isinstance(asked[name], str) or not asked[name].strip():
-            raise ValueError(f"{where}.{name}: must be a text that is not empty.")
-    if not re.match(KEY_PATTERN, asked["id"]):
-        raise ValueError(f"{where}.id: must have 1 to 40 lower-case letters, digits, “_” and “-”.")
+def _row(where: str, asked: Mapping[str, Any]) -> Row:
     try:
         choices = read_choices(asked["choices"])
     except ValueError as error:
@@ -98,32 +75,16 @@ def _read(fields: Fields) -> StoryRow:
         story_prompt_example="",
         severity_original=None,
         story_generator_model=fields.optional_text("source", MAX_NAME),
-        content={"narrative": _narrative(fields), "questions": fields.structure("questions")},
+        content={
+            "narrative": fields.paragraphs("narrative", MAX_TEXT),
+            "questions": fields.structure("questions"),
+        },
     )
-    if not fields.failed:
-        _check_questions(fields, item.content)
+    if not fields.failed and fields.check_content(parse, item.content, _FORM):
+        for asked in item.content["questions"]:
+            for text in (asked["kind"], asked["question"], *asked["choices"]["text"]):
+                fields.check("questions", text, MAX_QUESTION)
     return item
-
-
-def _narrative(fields: Fields) -> str:
-    """Return the narrative with a blank line between paragraphs; other texts have no lines."""
-    value = fields.data.get("narrative")
-    if not isinstance(value, str) or len(value) > MAX_NARRATIVE:
-        return fields.text("narrative", MAX_NARRATIVE)
-    paragraphs = [line for line in value.splitlines() if line.strip()] or [""]
-    return "\n\n".join(fields.check("narrative", line, MAX_NARRATIVE) for line in paragraphs)
-
-
-def _check_questions(fields: Fields, content: Mapping[str, Any]) -> None:
-    try:
-        parse(content)
-    except ValueError as error:
-        field, _colon, message = str(error).partition(": ")
-        fields.refuse(field, message[:1].upper() + message[1:], _FORM)
-        return
-    for asked in content["questions"]:
-        for text in (asked["kind"], asked["question"], *asked["choices"]["text"]):
-            fields.check("questions", text, MAX_QUESTION)
 
 
 class NarrativeQuestions(Question):

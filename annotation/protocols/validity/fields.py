@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -118,6 +118,25 @@ class Fields:
             return value
         self.refuse(name, *complaint)
         return ""
+
+    def paragraphs(self, name: str, limit: int) -> str:
+        """Return a required text with a blank line between its paragraphs; other texts have one line."""
+        value = self.data.get(name)
+        if not isinstance(value, str) or len(value) > limit:
+            return self.text(name, limit)
+        lines = [line for line in value.splitlines() if line.strip()] or [""]
+        return "\n\n".join(self.check(name, line, limit) for line in lines)
+
+    def check_content(
+        self, parse: Callable[[Mapping[str, Any]], Any], content: Mapping[str, Any], remedy: str
+    ) -> bool:
+        """Return True if a protocol can parse the content; note the problem that it finds."""
+        try:
+            parse(content)
+        except ValueError as error:
+            field, _colon, message = str(error).partition(": ")
+            self.refuse(field, message[:1].upper() + message[1:], remedy)
+        return not self.failed
 
     def identifier(self, name: str) -> str:
         """Return an id: letters, digits, full stops, underscores, hyphens, and not like a number."""

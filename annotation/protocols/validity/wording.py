@@ -12,8 +12,12 @@ PART_LABELS: dict[str, str] = {
     "answer_a": _("Answer A"),
     "answer_b": _("Answer B"),
     "choices": _("Answers to choose from"),
+    "belief": _("Belief"),
+    "predicted": _("Table A"),
+    "gold": _("Table B"),
+    "row": _("Row"),
 }
-"""The parts by name, in reading order; choices are a part in worked examples only."""
+"""The parts by name, in reading order; some are in worked examples only."""
 
 
 def part(name: str, text: str) -> Part:

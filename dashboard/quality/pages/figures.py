@@ -29,9 +29,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
         context |= {
             "document": document,
             "complete": document["verdicts"]["kept"] + document["verdicts"]["dropped"],
-            "agreement": tables.agreement_rows(study, document),
-            "ratings": tables.rating_rows(study, document),
-            "pairwise": tables.pairwise_rows(document),
+            "measures": tables.measures(study, document),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],
@@ -56,7 +54,7 @@ def filters(request: HttpRequest, study: Study) -> HttpResponse:
 
 @read_page()
 def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse:
-    """Return the table ``agreement``, ``retention`` or ``people`` as CSV.
+    """Return one of :data:`TABLES` as CSV.
 
     Redirect to the page while the figures are being computed.
     """
@@ -71,8 +69,6 @@ def quality_file(request: HttpRequest, study: Study, table: str) -> HttpResponse
 
 
 def _agreement_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    if pairwise := tables.pairwise_rows(document):
-        return ["kind", *tables.PAIRWISE], pairwise
     measured = [*tables.agreement_rows(study, document), *tables.rating_rows(study, document)]
     names = list(dict.fromkeys(cell["name"] for row in measured for cell in row["cells"]))
     bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]
@@ -132,7 +128,17 @@ def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], li
     return [*plain, "pace_as_pay", "paid_per_hour", *shares, *counted], rows
 
 
-TABLES = {"agreement": _agreement_table, "retention": _retention_table, "people": _people_table}
+def _statistics_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+    columns = ["statistic", "kind", "measure", "value", "low", "high"]
+    return columns, tables.statistics_lines(document)
+
+
+TABLES = {
+    "agreement": _agreement_table,
+    "statistics": _statistics_table,
+    "retention": _retention_table,
+    "people": _people_table,
+}
 SHOWN = 200
 """Stories on the page, the most skipped first; the file has all skips."""
 

@@ -244,8 +244,15 @@ def _shown(
         "pages": pages,
         "earlier": number - 1,
         "later": number + 1 if number < pages else 0,
-        "agreement": agreement_pairs(study, summary, agreement_rows),
-        "ratings": agreement_pairs(study, summary, rating_rows),
+        "measures": [
+            (key, heading, questions)
+            for key, heading, rows in (
+                ("agreement", _("Agreement"), agreement_rows),
+                ("ratings", _("Ratings"), rating_rows),
+            )
+            if (questions := agreement_pairs(study, summary, rows))
+        ],
+        "selects": study.protocol.resolution == "filter",
         "retentions": [
             ("by-scenario", scenarios, more_scenarios),
             ("by-generator", generators, more_generators),

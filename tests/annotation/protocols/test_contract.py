@@ -12,7 +12,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import all_protocols, stated_by
 from annotation.protocols.base import Protocol
 from publishing.files.rows import ITEMS_ONLY, LAYOUTS, THEORY_OF_MIND, layout_for
-from publishing.statistics.scored import STATISTICS
+from publishing.statistics.scored import TABLES
 
 ROOT = Path(__file__).resolve().parents[3]
 ROOMS = (
@@ -54,9 +54,18 @@ def test_right_answers_are_of_rows_and_options_that_the_form_has(protocol: Proto
 
 
 @pytest.mark.parametrize("protocol", all_protocols().values(), ids=all_protocols())
-def test_statistics_are_known_and_of_right_answers(protocol: Protocol) -> None:
-    assert {*protocol.statistics} <= {*STATISTICS}
-    assert protocol.scored or not protocol.statistics
+def test_statistics_are_known_and_of_rows_and_options_that_the_form_has(protocol: Protocol) -> None:
+    assert {*protocol.statistics} <= {*TABLES, "accuracy"}
+    lines = protocol.example.splitlines() if protocol.statistics else []
+    for story in protocol.read(SourceRow("example", 1, json.loads(line)) for line in lines):
+        assert isinstance(story, StoryRow)
+        item = protocol.parse(story.content)
+        asked = {cell.key: cell for cell in protocol.cells(item)}
+        for row in protocol.scored_rows(story.content):
+            cell = asked[row.question or protocol.scored, row.row]
+            assert row.options == len(cell.options)
+            assert row.right in ("", *cell.labels)
+        assert {*protocol.suggested(item)} <= {cell.field for cell in asked.values()}
 
 
 def names_compared(source: str, names: set[str]) -> list[str]:

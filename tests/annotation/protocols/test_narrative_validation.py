@@ -12,7 +12,7 @@ from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice, IncompleteForm
-from annotation.protocols.narrative_validation import MAX_NARRATIVE
+from annotation.protocols.tables import MAX_TEXT
 
 PROTOCOL = get_protocol("narrative-validation")
 ROW = json.loads(PROTOCOL.example.splitlines()[0])
@@ -75,8 +75,8 @@ def test_right_answers_are_told_by_kind_and_may_be_unknown() -> None:
 
 def test_a_narrative_keeps_its_paragraphs_and_may_have_ten_thousand_characters() -> None:
     assert item(narrative="  One. \n\n\nTwo.").text == "One.\n\nTwo."
-    assert len(item(narrative="a" * MAX_NARRATIVE).text) == MAX_NARRATIVE
-    (problem,) = read(narrative="a" * (MAX_NARRATIVE + 1))
+    assert len(item(narrative="a" * MAX_TEXT).text) == MAX_TEXT
+    (problem,) = read(narrative="a" * (MAX_TEXT + 1))
     assert isinstance(problem, Problem)
     assert (problem.field, "10,000" in problem.message) == ("narrative", True)
     (field,) = question_fields(PROTOCOL, item(narrative="Word. " * 200))

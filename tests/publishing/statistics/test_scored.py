@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import f1_score
 
 from annotation.protocols.base import Scored
-from publishing.statistics.scored import Answered, accuracy_by_kind, pairwise_f1
+from publishing.statistics.labels import Answered
+from publishing.statistics.scored import accuracy_by_kind, pairwise_f1
 
 KINDS = {"place": ("yes", "no"), "feeling": ("pos", "neu", "neg")}
 
@@ -21,7 +22,7 @@ def test_by_hand() -> None:
         Answered(f"c{item}", Scored("", "a", 2, "kind"), {"p1": first, "p2": second})
         for item, (first, second) in enumerate([("a", "a"), ("a", "b"), ("b", "b"), ("b", "b")])
     ]
-    one = pairwise_f1(answered, 2)["kinds"]["kind"]
+    one = pairwise_f1(answered)["kinds"]["kind"]
     # a: chosen by both once, twice and once: 2 · 1 / 3; b: by both twice, twice and three times: 2 · 2 / 5
     assert one["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
     assert (one["questions"], one["pairs"], one["lowest"]) == (4, 1, one["highest"])
@@ -45,7 +46,7 @@ def test_the_mean_over_pairs_is_that_of_scikit_learn(people: int) -> None:
             for one, other in combinations(readers, 2):
                 for kind in (row.kind, "all"):
                     together[kind, one, other].append((chosen[row.row][one], chosen[row.row][other]))
-    document = pairwise_f1(answered, 3)
+    document = pairwise_f1(answered)
     entries = {**document["kinds"], "all": document["all"]}
     assert set(entries) == {*KINDS, "all"}
     for kind, entry in entries.items():
@@ -61,7 +62,7 @@ def test_the_mean_over_pairs_is_that_of_scikit_learn(people: int) -> None:
 
 
 def test_nobody_else_answered() -> None:
-    found = pairwise_f1([Answered("c", Scored("", "a", 2, "kind"), {"p1": "a"})], 1)
+    found = pairwise_f1([Answered("c", Scored("", "a", 2, "kind"), {"p1": "a"})])
     assert found["kinds"]["kind"]["macro_f1"] is None
 
 

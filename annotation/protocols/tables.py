@@ -1,0 +1,134 @@
+"""Items with tables: a story, and entries about it that are the rows of the questions. Pure."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from annotation.importing.problems import Problem
+from annotation.importing.rows import SourceRow, StoryRow
+from annotation.protocols.base import KEY_PATTERN, Part, Protocol, Question, Row, Scale
+from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
+
+MOST_ENTRIES = 60
+MAX_TEXT = 10_000
+"""Characters of the text above a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An item as annotators see it: its texts, its rows, and the options suggested for them, by field."""
+
+    parts: tuple[Part, ...]
+    rows: tuple[Row, ...]
+    suggested: Mapping[str, str] = field(default_factory=dict)
+
+
+class TableQuestion(Question):
+    """A question about every row of a :class:`Table`."""
+
+    def rows_for(self, item: Table) -> tuple[Row, ...]:
+        return item.rows
+
+
+class TableScale(Scale):
+    """A scale for every row of a :class:`Table`."""
+
+    def rows_for(self, item: Table) -> tuple[Row, ...]:
+        return item.rows
+
+
+def read_text(content: Mapping[str, Any], name: str) -> str:
+    """Return a text of a stored ``content``. Raise ``ValueError`` if it is missing or empty."""
+    text = content.get(name)
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{name}: must be a text that is not empty.")
+    return text
+
+
+def read_entries(
+    content: Mapping[str, Any],
+    name: str,
+    texts: Collection[str],
+    *,
+    others: Collection[str] = (),
+    optional: Collection[str] = (),
+    most: int = MOST_ENTRIES,
+) -> list[Mapping[str, Any]]:
+    """Return the entries of ``content[name]``: objects with an ``id``, these texts, and other fields.
+
+    Raise ``ValueError`` naming the wrong one. The values of ``others`` and ``optional`` are not checked.
+    """
+    entries = content.get(name)
+    if not isinstance(entries, list) or not 1 <= len(entries) <= most:
+        raise ValueError(f"{name}: must be a list of 1 to {most} objects.")
+    needed = ("id", *texts, *others)
+    for place, entry in enumerate(entries):
+        where = f"{name}[{place}]"
+        if not isinstance(entry, Mapping) or {*entry} - {*optional} != {*needed}:
+            more = f" and may have {', '.join(optional)}" if optional else ""
+            raise ValueError(f"{where}: has {', '.join(needed)}{more}.")
+        for text in ("id", *texts):
+            if not isinstance(entry[text], str) or not entry[text].strip():
+                raise ValueError(f"{where}.{text}: must be a text that is not empty.")
+        if not re.match(KEY_PATTERN, entry["id"]):
+            raise ValueError(f"{where}.id: must have 1 to 40 lower-case letters, digits, “_” and “-”.")
+    if len({entry["id"] for entry in entries}) < len(entries):
+        raise ValueError(f"{name}: two of them have the same id.")
+    return entries
+
+
+def check_option(question: Question, value: Any, where: str) -> str:
+    """Return an option's key, which may be written as a number. Raise ``ValueError`` for any other value."""
+    known = [option.key for option in question.options]
+    if isinstance(value, bool) or str(value) not in known:
+        raise ValueError(f"{where}: must be one of {', '.join(known)}.")
+    return str(value)
+
+
+class TableProtocol(Protocol):
+    """A protocol whose item is a story with tables. Subclasses parse the content into a :class:`Table`.
+
+    ``columns`` names the columns of import files that hold the kind of story and its author.
+    """
+
+    tables: ClassVar[Mapping[str, Mapping[str, int]]]
+    """The texts of each table's entries, with the most characters of each."""
+    remedy: ClassVar[str]
+    """How a table is written, for whoever wrote it otherwise."""
+
+    def parts(self, item: Table) -> tuple[Part, ...]:
+        """Return the story, and the tables if they are shown whole."""
+        return item.parts
+
+    def suggested(self, item: Table) -> Mapping[str, str]:
+        return item.suggested
+
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        """Yield an item per row; ``core_id`` and :attr:`columns` may be missing."""
+        known = frozenset(("story_id", "core_id", "story", *self.columns, *self.tables))
+        return read_each(rows, known, self._read)
+
+    def _read(self, fields: Fields) -> StoryRow:
+        story_id = fields.identifier("story_id")
+        kind, author = (fields.optional_text(column, MAX_NAME) for column in self.columns)
+        content = {
+            "story": fields.paragraphs("story", MAX_TEXT),
+            **{name: fields.structure(name) for name in self.tables},
+        }
+        if not fields.failed and fields.check_content(self.parse, content, self.remedy):
+            for name, limits in self.tables.items():
+                for entry in content[name]:
+                    for text, limit in limits.items():
+                        fields.check(f"{name}.{text}", entry[text], limit)
+        return StoryRow(
+            fields.row.file,
+            fields.row.line,
+            story_id,
+            fields.optional_text("core_id", MAX_NAME) or story_id,
+            kind or "stories",
+            story_prompt_example="",
+            severity_original=None,
+            story_generator_model=author,
+            content=content,
+        )
