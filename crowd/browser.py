@@ -29,7 +29,7 @@ class Form:
     """The page's script submits it and replaces a part of the page; plain forms load a new page."""
     hidden: Mapping[str, str]
     choices: Mapping[str, tuple[str, ...]]
-    """The values of each group of radio buttons, in page order."""
+    """The values of each group of radio buttons and each list, in page order."""
     buttons: tuple[tuple[str, str], ...]
     """Name and value of each submit button; the first is the default."""
     story: str
@@ -143,6 +143,9 @@ class Page:
         choices: dict[str, list[str]] = {}
         for radio in form.iterfind(".//input[@type='radio']"):
             choices.setdefault(radio.get("name"), []).append(radio.get("value"))
+        for option in form.iterfind(".//select/option"):
+            if option.get("value"):
+                choices.setdefault(option.getparent().get("name"), []).append(option.get("value"))
         return Form(
             action=form.get("action") or self.address,
             sent_by_script=form.get("hx-post") is not None,

@@ -37,7 +37,7 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
 
 def key_of(protocol: Protocol, story: Story) -> str:
     """Return the key (:func:`crowd.truth.text_key`) of the texts that the pages show of a story."""
-    shown = {name for question in protocol.questions for name in question.shows}
+    shown = {name for question in protocol.headings for name in question.shows}
     return text_key(part.text for part in protocol.parts(protocol.parse(story.content)) if part.name in shown)
 
 

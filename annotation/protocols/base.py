@@ -350,6 +350,11 @@ class Protocol(abc.ABC):
         """Return the text to compare for near-duplicates between stories of different cores."""
         return str(story.content.get("story", ""))
 
+    @property
+    def headings(self) -> tuple[Question, ...]:
+        """The questions under which the form shows parts of the item, in order."""
+        return (self.by_row,) if self.by_row else self.questions
+
     def question(self, key: str) -> Question:
         """Return the question with this key. Raise ``KeyError`` if unknown."""
         return {question.key: question for question in self.questions}[key]

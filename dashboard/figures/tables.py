@@ -101,7 +101,8 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
             "explanation": explanation,
             "columns": [number, *labels.values()],
             "rows": [
-                (row["title"], [{"label": number, "value": row["stories"], "whole": True}, *row["cells"]]) for row in rows
+                (row["title"], [{"label": number, "value": row["stories"], "whole": True}, *row["cells"]])
+                for row in rows
             ],
             "undefined": _undefined(rows),
         }
@@ -118,10 +119,7 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
                     kind or _("All questions"),
                     [
                         cell._asdict()
-                        | {
-                            "label": translation.gettext(cell.label),
-                            "whole": isinstance(cell.value, int),
-                        }
+                        | {"label": translation.gettext(cell.label), "whole": isinstance(cell.value, int)}
                         for cell in cells
                     ],
                 )

@@ -38,7 +38,7 @@ def figures(
     ``selects``: whether the release's filter can drop stories.
     """
     drawn = {RETENTION_FIGURE: _retention(statistics)} if selects else {}
-    if "agreement_on_validity" in statistics:
+    if statistics["agreement"]:
         drawn[AGREEMENT_FIGURE] = _agreement(statistics)
     if "ratings" in statistics:
         drawn[RATINGS_FIGURE] = _ratings(statistics["ratings"])
@@ -101,7 +101,8 @@ def _kept(name: str, group: Mapping[str, Any]) -> Bar:
 
 
 def _agreement(statistics: Mapping[str, Any]) -> bytes:
-    measured = [*statistics["agreement"].items(), (JOINT, statistics["agreement_on_validity"])]
+    joint = statistics.get("agreement_on_validity")
+    measured = [*statistics["agreement"].items(), *([(JOINT, joint)] if joint else [])]
     drawn = [
         Group(title, tuple(_coefficient(name, found, key, shown) for name, found in measured))
         for key, title, shown in (
@@ -109,7 +110,7 @@ def _agreement(statistics: Mapping[str, Any]) -> bytes:
             ("gwet_ac1", "Corrected for chance: Gwet's AC1", _decimal),
         )
     ]
-    return bar_chart("Agreement before the filter", drawn)
+    return bar_chart("Agreement before the filter" if joint else "Agreement", drawn)
 
 
 def _coefficient(name: str, found: Mapping[str, Any], key: str, shown: Callable[[float | None], str]) -> Bar:

@@ -32,11 +32,19 @@ class Answered(NamedTuple):
 
 
 def strict_agreement(answered: Sequence[Answered]) -> dict[str, Any]:
-    """Return the share of rows on which everybody chose the same, as OmniToM reports it per label."""
+    """Return the share of rows on which everybody chose the same, as OmniToM reports it per label.
+
+    ``undecided`` are the rows without an answer of more than half of the people.
+    """
 
     def measured(kind: str, rows: Sequence[Answered]) -> dict[str, Any]:
         alike = [(row.core_id, len({*row.chosen.values()}) == 1, 1) for row in rows if len(row.chosen) > 1]
-        return {"rows": len(alike), "alike": sum(one for _, one, _ in alike), **_share(kind, alike)}
+        return {
+            "rows": len(alike),
+            "alike": sum(one for _, one, _ in alike),
+            **_share(kind, alike),
+            "undecided": sum(bool(row.chosen) and majority(row.chosen.values())[0] is None for row in rows),
+        }
 
     return _by_kind(answered, measured)
 
@@ -143,23 +151,30 @@ def _bounds(name: str, values: Sequence[tuple[str, float, int]]) -> list[float |
     return [rounded(bound) for bound in found] if found else None
 
 
+def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
+    """Return the option of more than half of the answers, or None; and how often the first one was given."""
+    counted = Counter(chosen)
+    option, votes = max(counted.items(), key=lambda one: one[1])
+    return option if 2 * votes > counted.total() else None, votes
+
+
 def label_rows(story_id: str, votes: Sequence[CountedVote], suggested: Mapping[str, str]) -> Iterable[Row]:
     """Yield the rows of a complete item's labels: for each field the answer of more than half of its votes.
 
     ``label`` is None where none has more than half: experts decide. ``agreeing`` are the votes for the most
     frequent answer.
     """
-    given: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    given: defaultdict[str, list[str]] = defaultdict(list)
     for vote in votes:
         for choice in vote.answers:
-            given[choice.field][choice.option] += 1
+            given[choice.field].append(choice.option)
     for labelled, options in sorted(given.items()):
-        option, agreeing = min(options.items(), key=lambda one: (-one[1], one[0]))
+        label, agreeing = majority(options)
         yield {
             "story_id": story_id,
             "labelled": labelled,
-            "answers": options.total(),
+            "answers": len(options),
             "agreeing": agreeing,
-            "label": option if 2 * agreeing > options.total() else None,
+            "label": label,
             "suggested": suggested.get(labelled) or None,
         }

@@ -141,6 +141,7 @@ TABLES: Mapping[str, TableStatistic] = {
             "rows": gettext_noop("rows"),
             "alike": gettext_noop("all the same"),
             "share": gettext_noop("strict agreement"),
+            "undecided": gettext_noop("no majority"),
         },
         "share",
     ),

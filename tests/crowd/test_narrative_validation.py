@@ -95,8 +95,8 @@ def test_agreement_of_pairs_follows_from_the_release_alone(
     quality = client.get(f"/studies/{study.slug}/quality/").content.decode()
     assert "Agreement of pairs" in quality
     assert f"{found['all']['macro_f1']:.3f}" in quality
-    table_of_pairs = client.get(f"/studies/{study.slug}/quality/agreement.csv").content.decode()
-    assert table_of_pairs.splitlines()[0].lstrip("\ufeff") == "kind,questions,pairs,macro_f1,lowest,highest"
+    table_of_pairs = client.get(f"/studies/{study.slug}/quality/statistics.csv").content.decode()
+    assert table_of_pairs.splitlines()[0].lstrip("\ufeff") == "statistic,kind,measure,value,low,high"
     page = client.get(f"/studies/{study.slug}/releases/human-baseline/").content.decode()
     assert all(kind in page for kind in KINDS)
 
