@@ -23,6 +23,8 @@ _SLOT = re.compile("\ue000([^\ue001]*)\ue001")
 """Stands for the text of a part in rendered questions: two characters for private use around its name."""
 LONG = 600
 """Characters that do not fit on a phone's screen together with a question."""
+MANY_ROWS = 6
+"""Rows of which the last does not fit on a screen together with the text."""
 SHORTEST_SENTENCE = 20
 """Fewer characters than this are a name: finding them again in a part makes the rest of it no news."""
 
@@ -42,6 +44,16 @@ class RowField:
     name: str
     options: tuple[OptionField, ...]
     error: str
+
+    @property
+    def are_numbers(self) -> bool:
+        """Return True if all options are digits, which stand side by side as on a scale."""
+        return {option.option.key for option in self.options} <= set(digits)
+
+    @property
+    def chosen(self) -> bool:
+        """Return True if one of the options is chosen."""
+        return any(option.checked for option in self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,8 @@ class QuestionField:
     @property
     def is_long(self) -> bool:
         """Return True if the parts are read in a frame of their own, which stays above the question."""
-        return sum(len(part.text) for part in self.parts) >= LONG
+        is_long = sum(len(part.text) for part in self.parts) >= LONG
+        return bool(self.parts) and (is_long or bool(self.groups) or len(self.rows) >= MANY_ROWS)
 
     @property
     def described_by(self) -> str:

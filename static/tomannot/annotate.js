@@ -56,7 +56,13 @@
       step.ariaCurrent = question.matches(".question--now") ? "step" : null;
     });
   };
+  // What somebody chose instead of the option that the page came with can be seen.
+  const markChanged = (list) => {
+    const first = [...list.options].find((option) => option.defaultSelected);
+    list.classList.toggle("is-changed", Boolean(first) && !first.selected);
+  };
   const begin = (form, { restored } = {}) => {
+    for (const list of all(".lists select", form)) markChanged(list);
     const rows = all("[data-row]", form);
     const several = all("[data-question]", form).length > 1;
     form.classList.toggle("stepped", several);
@@ -81,9 +87,7 @@
   document.addEventListener("change", ({ target }) => {
     const form = target.closest("[data-answers].stepped");
     if (form) label(form);
-    // What somebody chose instead of a suggestion can be seen.
-    const differs = target.selectedOptions?.[0].defaultSelected === false;
-    if (target.closest(".lists")) target.classList.toggle("is-changed", differs);
+    if (target.matches(".lists select")) markChanged(target);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
 

@@ -80,7 +80,6 @@
       if (list && list.value !== value) {
         list.value = value;
         differs = true;
-        list.dispatchEvent(new Event("change"));
       }
       const input = one(`[type=radio][name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`, current);
       if (!input || input.checked) continue;

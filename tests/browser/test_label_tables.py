@@ -1,0 +1,118 @@
+"""Seven labels for each of 25 beliefs: checked and changed on a phone and on a desk, by keys and without scripts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from django.test import Client
+from playwright.sync_api import expect
+
+from annotation.models import Enrollment, Vote
+from dashboard.settings.sample_study import SAMPLES
+from tests import builders
+from tests.browser.checks import assert_good
+from tests.browser.conftest import OpenWindow
+from tests.browser.journeys import SAVE
+from tests.browser.windows import PHONE, SIZES, Window, stories_path
+from tests.worlds import built_once
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
+
+pytestmark = pytest.mark.browser
+
+BELIEFS, KILOBYTES = 25, 60
+
+
+@built_once
+def labeller() -> Enrollment:
+    """Somebody with a story of 25 beliefs. Of the last one no label is suggested."""
+    file = SAMPLES["belief-labels"].parent / "stories.jsonl"
+    stories = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[:2]]
+    for story in stories:
+        story["beliefs"] = [
+            {**story["beliefs"][number % 5], "id": f"b{number + 1}"} for number in range(BELIEFS)
+        ]
+        del story["beliefs"][-1]["labels"]
+    study = builders.make_study("beliefs", protocol="belief-labels", stories=stories)
+    return builders.qualified(study, 1)[0]
+
+
+def choose_the_rest(window: Window) -> None:
+    for cell in window.page.locator(f"select[name$='.b{BELIEFS}']").all():
+        cell.select_option(index=1)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_are_checked_below_the_story_and_changed_by_keys(
+    open_window: OpenWindow, size: ViewportSize
+) -> None:
+    person = labeller()
+    window = open_window(viewport=size)
+    page = window.page
+    page.goto(stories_path(person))
+    story = page.locator(".parts--long")
+    assert_good(window)
+    first = page.locator("select[name='order.b1']")
+    expect(first).to_have_value("0")
+    first.focus()
+    page.keyboard.press("2")
+    expect(first).to_have_value("2")
+    expect(first).to_have_class("is-changed")
+    first.select_option("0")
+    expect(first).not_to_have_class("is-changed")
+    first.focus()
+    page.keyboard.press("Tab")
+    expect(page.locator("select[name='truth.b1']")).to_be_focused()
+    last = page.locator(f"select[name='context.b{BELIEFS}']")
+    last.scroll_into_view_if_needed()
+    above, below = story.bounding_box(), last.bounding_box()
+    assert above
+    assert below
+    assert 0 <= above["y"] <= above["y"] + above["height"] <= below["y"]
+    window.button(SAVE).click()
+    alert = page.get_by_role("alert").filter(visible=True)
+    expect(alert.get_by_role("link")).to_have_count(7)
+    expect(page.locator(f"select[name='order.b{BELIEFS}']")).to_be_focused()
+    assert_good(window)
+    choose_the_rest(window)
+    window.button(SAVE).click()
+    expect(window.heading).to_have_text("Story 2")
+    vote = Vote.objects.get(assignment__enrollment=person)
+    assert vote.answers.count() == 7 * BELIEFS
+
+
+def test_a_changed_label_survives_a_reload_and_a_lost_network(open_window: OpenWindow) -> None:
+    person = labeller()
+    window = open_window()
+    page = window.page
+    page.goto(stories_path(person))
+    choose_the_rest(window)
+    page.locator("select[name='truth.b2']").select_option("unknown")
+    page.reload()
+    expect(page.locator("select[name='truth.b2']")).to_have_value("unknown")
+    expect(page.locator("select[name='truth.b2']")).to_have_class("is-changed")
+    window.context.set_offline(True)
+    window.button(SAVE).click()
+    expect(page.get_by_role("alert").filter(visible=True)).to_contain_text("Not saved")
+    window.context.set_offline(False)
+    expect(window.heading).to_have_text("Story 2")
+    assert Vote.objects.get().answers.get(question="truth", row="b2").option == "unknown"
+
+
+def test_labels_are_saved_without_scripts(open_window: OpenWindow) -> None:
+    window = open_window(viewport=PHONE, java_script_enabled=False)
+    window.page.goto(stories_path(labeller()))
+    choose_the_rest(window)
+    window.button(SAVE).click()
+    expect(window.heading).to_have_text("Story 2")
+    assert Vote.objects.get().answers.count() == 7 * BELIEFS
+
+
+@pytest.mark.django_db
+def test_the_page_of_many_beliefs_is_small(client: Client) -> None:
+    page = client.get(stories_path(labeller()))
+    assert page.content.count(b"<select") == 7 * BELIEFS
+    assert len(page.content) <= KILOBYTES * 1024
