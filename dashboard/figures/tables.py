@@ -45,7 +45,7 @@ def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, 
             "title": title,
             "stories": entry["stories"],
             "categories": entry["categories"],
-            "cells": [_coefficient(name, label, entry) for name, label in COEFFICIENTS.items()],
+            "cells": [_coefficient(name, str(label), entry) for name, label in COEFFICIENTS.items()],
         }
         for key, title, entry in found
     ]
@@ -59,7 +59,7 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
             "title": str(study.protocol.question(key).title),
             "stories": entry["items"],
             "categories": len(entry["chosen"]),
-            "cells": [_coefficient(name, label, entry) for name, label in RATINGS.items()],
+            "cells": [_coefficient(name, str(label), entry) for name, label in RATINGS.items()],
         }
         for key, entry in document["statistics"].get("ratings", {}).items()
     ]
@@ -74,8 +74,8 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
             _("Agreement before the filter"),
             _(
                 "Complete stories, before the filter. 1 is full agreement. Kappa, alpha and AC1 are 0 at "
-                "chance level; pairs that agree are a plain share. Brackets show the 95 % interval of a "
-                "bootstrap over stories."
+                "chance level; pairs that agree are a plain share. Brackets show the interval (95 %) "
+                "of a bootstrap over stories."
             ),
             _("Stories"),
             COEFFICIENTS,
@@ -87,7 +87,7 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
             _(
                 "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with "
                 "quadratic weights; both are 0 at chance level, and near ratings agree in part. Brackets "
-                "show the 95 % interval of a bootstrap over items."
+                "show the interval (95 %) of a bootstrap over items."
             ),
             _("Items"),
             RATINGS,

@@ -180,9 +180,10 @@ def _coefficient(found: Mapping[str, Any], key: str) -> str:
 
 def _cell(cell: Cell) -> str:
     """Return a whole number, or one with two decimals and its interval."""
-    if isinstance(cell.value, int):
-        return f"{cell.value:,}"
-    return NOTHING if cell.value is None else f"{decimal(cell.value)}{interval(cell.interval)}"
+    if cell.value is None:
+        return NOTHING
+    is_whole = isinstance(cell.value, int)
+    return f"{cell.value:,}" if is_whole else f"{decimal(cell.value)}{interval(cell.interval)}"
 
 
 def _score(score: Mapping[str, Any]) -> str:

@@ -38,7 +38,9 @@ def strict_agreement(answered: Sequence[Answered]) -> dict[str, Any]:
     """
 
     def measured(kind: str, rows: Sequence[Answered]) -> dict[str, Any]:
-        alike = [(row.core_id, len({*row.chosen.values()}) == 1, 1) for row in rows if len(row.chosen) > 1]
+        alike = [
+            (row.core_id, int(len({*row.chosen.values()}) == 1), 1) for row in rows if len(row.chosen) > 1
+        ]
         return {
             "rows": len(alike),
             "alike": sum(one for _, one, _ in alike),
@@ -140,9 +142,9 @@ def _by_kind(
     }
 
 
-def _share(kind: str, values: Sequence[tuple[str, int, int]]) -> dict[str, Any]:
+def _share(kind: str, values: Sequence[tuple[str, float, int]]) -> dict[str, Any]:
     """Return Σ numerators / Σ denominators, with the interval of a bootstrap over stories."""
-    above, below = (sum(value[place] for value in values) for place in (1, 2))
+    above, below = sum(one for _, one, _ in values), sum(of for _, _, of in values)
     return {"share": rounded(above / below) if below else None, "interval": _bounds(kind, values)}
 
 

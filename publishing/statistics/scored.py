@@ -81,7 +81,7 @@ class Cell(NamedTuple):
     """A number of a table, and its interval if it has one."""
 
     label: str
-    value: float | None
+    value: int | float | None
     interval: Sequence[float] | None
 
 
@@ -134,7 +134,7 @@ TABLES: Mapping[str, TableStatistic] = {
         strict_agreement,
         gettext_noop("Strict agreement"),
         gettext_noop(
-            "The share of rows on which everybody chose the same. Brackets show the 95 % interval of a "
+            "The share of rows on which everybody chose the same. Brackets show the interval (95 %) of a "
             "bootstrap over stories."
         ),
         {
@@ -217,7 +217,7 @@ class ScoredTally:
 
     def document(self) -> dict[str, Any]:
         """Return the entries in statistics.json by their keys."""
-        found = {}
+        found: dict[str, Any] = {}
         for name in self._names:
             if name in TABLES:
                 found[name] = TABLES[name].compute(self._answered)

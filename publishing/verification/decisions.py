@@ -213,7 +213,9 @@ def _check_per_item(
     story: ReleasedStory, votes: list[CountedVote], found: Recomputed, findings: Findings
 ) -> None:
     """Compare the next lines of the file of results with those of a complete story."""
-    for expected in found.per_item.lines(story, votes) if found.per_item else ():
+    if not found.per_item:
+        return
+    for expected in found.per_item.lines(story, votes):
         line = next(found.per_item_lines, None)
         if line is None or line.row != expected:
             what = expected.get("rated") or expected.get("labelled")

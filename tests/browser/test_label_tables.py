@@ -1,4 +1,4 @@
-"""Seven labels for each of 25 beliefs: checked and changed on a phone and on a desk, by keys and without scripts."""
+"""Seven labels for each of 25 beliefs: checked on a phone and a desk, by keys and without scripts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Instructions for labelling beliefs, with a story invented for this page."""
 
+from collections.abc import Callable
+from typing import cast
+
 from django.utils.text import format_lazy
 
 from annotation.protocols.base import Instructions, Section, WorkedExample, _
@@ -10,6 +13,9 @@ STORY = _(
     "Ruth hides the present for Felix in the wardrobe. Felix watches her through the door. Ruth thinks that "
     "he is asleep."
 )
+
+
+_joined = cast("Callable[[str, str, str], str]", format_lazy)
 
 
 def _example(label: str, option: str, belief: str, why: str) -> WorkedExample:
@@ -50,7 +56,7 @@ INSTRUCTIONS = Instructions(
                 (
                     label.text,
                     *(
-                        format_lazy("{}: {}", option.label, option.hint)
+                        _joined("{}: {}", option.label, option.hint)
                         for option in label.options
                         if option.hint
                     ),
