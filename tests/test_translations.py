@@ -42,6 +42,7 @@ ALIKE = {
     "Person",
     "DOI",
     "Median",
+    "Neutral",
     "Plan",
     "Code",
     "Generator",
