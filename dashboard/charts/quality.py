@@ -41,10 +41,7 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
         name="agreement",
         title=_("Agreement by question"),
         finding=_finding(rows),
-        how=_(
-            "Over the complete stories, before the filter, with the interval (95 %) of a bootstrap over "
-            "stories."
-        ),
+        how=_("Over the complete stories, with the interval (95 %) of a bootstrap over stories."),
         columns=columns,
         rows=found,
         drawing=drawing(

@@ -14,7 +14,7 @@ from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import DEFAULT_FILTER, FILTERS
 from publishing.statistics.accuracy import ALL
-from publishing.statistics.scored import TABLES
+from publishing.statistics.scored import TABLES, Cell
 
 COEFFICIENTS = {
     "percent": _lazy("Pairs that agree"),
@@ -67,78 +67,56 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
 
 def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return every table of agreement and other statistics with its words, leaving out empty ones."""
-    statistics = document["statistics"]
-    counted = [
-        (
-            "agreement",
-            _("Agreement before the filter"),
-            _(
-                "Complete stories, before the filter. 1 is full agreement. Kappa, alpha and AC1 are 0 at "
-                "chance level; pairs that agree are a plain share. Brackets show the interval (95 %) "
-                "of a bootstrap over stories."
-            ),
-            _("Stories"),
-            COEFFICIENTS,
-            agreement_rows(study, document),
-        ),
-        (
-            "ratings",
-            _("Ratings"),
-            _(
-                "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with "
-                "quadratic weights; both are 0 at chance level, and near ratings agree in part. Brackets "
-                "show the interval (95 %) of a bootstrap over items."
-            ),
-            _("Items"),
-            RATINGS,
-            rating_rows(study, document),
-        ),
+    statistics, selects = document["statistics"], study.protocol.resolution == "filter"
+    coefficients = _(
+        "Complete stories. 1 is full agreement. Kappa, alpha and AC1 are 0 at chance level; pairs that agree "
+        "are a plain share. Brackets show the interval (95 %) of a bootstrap over stories."
+    )
+    ratings = _(
+        "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with quadratic "
+        "weights; both are 0 at chance level, and near ratings agree in part. Brackets show the interval (95 %) of a "
+        "bootstrap over items."
+    )
+    heading = _("Agreement before the filter") if selects else _("Agreement by question")
+    titles = {question.key: str(question.title) for question in study.protocol.questions}
+    found = [
+        _measured("agreement", heading, coefficients, _("Stories"), agreement_rows(study, document)),
+        _measured("ratings", _("Ratings"), ratings, _("Items"), rating_rows(study, document)),
     ]
-    return [
-        {
-            "key": key,
-            "heading": heading,
-            "explanation": explanation,
-            "columns": [number, *labels.values()],
-            "rows": [
-                (row["title"], [{"label": number, "value": row["stories"], "whole": True}, *row["cells"]])
-                for row in rows
-            ],
-            "undefined": _undefined(rows),
-        }
-        for key, heading, explanation, number, labels, rows in counted
-        if rows
-    ] + [
-        {
-            "key": key,
-            "heading": translation.gettext(table.heading),
-            "explanation": translation.gettext(table.explanation),
-            "columns": [translation.gettext(label).capitalize() for label in table.columns.values()],
-            "rows": [
-                (
-                    kind or _("All questions"),
-                    [
-                        cell._asdict()
-                        | {"label": translation.gettext(cell.label), "whole": isinstance(cell.value, int)}
-                        for cell in cells
-                    ],
-                )
-                for kind, cells in table.rows(statistics[key])
-            ],
-        }
-        for key, table in TABLES.items()
-        if key in statistics
-    ]
+    for key, table in TABLES.items():
+        if key not in statistics:
+            continue
+        rows = [
+            (titles.get(kind, kind) or _("All questions"), [_cell(cell) for cell in cells])
+            for kind, cells in table.rows(statistics[key])
+        ]
+        heading, explanation = translation.gettext(table.heading), translation.gettext(table.explanation)
+        found.append({"key": key, "heading": heading, "explanation": explanation, "rows": rows})
+    return [table for table in found if table["rows"]]
 
 
-def _undefined(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group rows without a value by ``reason``, with their ``titles``."""
-    found: dict[str, dict[str, None]] = {}
+def _measured(
+    key: str, heading: str, explanation: str, number: str, rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a table of coefficients, the number of units first, with the reasons why some are undefined."""
+    reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         for cell in row["cells"]:
             if cell["value"] is None and cell["undefined"]:
-                found.setdefault(cell["undefined"], {})[row["title"]] = None
-    return [{"reason": reason, "titles": [*titles]} for reason, titles in found.items()]
+                reasons.setdefault(cell["undefined"], {})[row["title"]] = None
+    units = [{"label": number, "value": row["stories"], "whole": True} for row in rows]
+    return {
+        "key": key,
+        "heading": heading,
+        "explanation": explanation,
+        "rows": [(row["title"], [unit, *row["cells"]]) for row, unit in zip(rows, units, strict=True)],
+        "undefined": [{"reason": reason, "titles": [*titles]} for reason, titles in reasons.items()],
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    words = {"label": translation.gettext(cell.label), "whole": isinstance(cell.value, int)}
+    return {**cell._asdict(), **words}
 
 
 def statistics_lines(document: Mapping[str, Any]) -> list[dict[str, Any]]:
