@@ -74,8 +74,8 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     )
     ratings = _(
         "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with quadratic "
-        "weights; both are 0 at chance level, and near ratings agree in part. Brackets show the interval (95 %) of a "
-        "bootstrap over items."
+        "weights; both are 0 at chance level, and near ratings agree in part. Brackets show the interval "
+        "(95 %) of a bootstrap over items."
     )
     heading = _("Agreement before the filter") if selects else _("Agreement by question")
     titles = {question.key: str(question.title) for question in study.protocol.questions}
