@@ -1,9 +1,13 @@
 """Researchers, annotators, and the separate table of annotators' identities on platforms."""
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+
+from accounts.schema import check, optional, optional_time, unique
 
 
 class Environment(models.TextChoices):
@@ -20,11 +24,16 @@ class User(AbstractUser):
         pass
 
 
+def researcher(related_name: str = "+", **options: Any) -> models.ForeignKey[User | None, User | None]:
+    """Return a field for the researcher who did something; None for a command or the system."""
+    return optional(User, related_name, **options)
+
+
 class Annotator(models.Model):
     """A person as the studies know them. Contains nothing that identifies them."""
 
     created_at = models.DateTimeField()
-    erased_at = models.DateTimeField(null=True, blank=True)
+    erased_at = optional_time()
 
     def __str__(self) -> str:
         return f"annotator {self.pk}"
@@ -70,26 +79,24 @@ class PlatformIdentity(models.Model):
         verbose_name_plural = "platform identities"
         constraints = [
             # An unconfirmed address is only a claim: it must not keep its real owner out.
-            models.UniqueConstraint(
-                fields=["platform", "environment", "person"],
-                condition=~Q(platform="email") | Q(confirmed_at__isnull=False),
-                name="one_annotator_per_platform_person",
+            unique(
+                "one_annotator_per_platform_person",
+                ["platform", "environment", "person"],
+                ~Q(platform="email") | Q(confirmed_at__isnull=False),
             ),
-            models.UniqueConstraint(
-                fields=["annotator", "environment"],
-                condition=Q(platform="email", confirmed_at__isnull=False),
-                name="one_address_per_annotator",
+            unique(
+                "one_address_per_annotator",
+                ["annotator", "environment"],
+                Q(platform="email", confirmed_at__isnull=False),
             ),
             # A replacement waits next to the confirmed address until it is confirmed, too.
-            models.UniqueConstraint(
-                fields=["annotator", "environment"],
-                condition=Q(platform="email", confirmed_at__isnull=True),
-                name="one_claimed_address_per_annotator",
+            unique(
+                "one_claimed_address_per_annotator",
+                ["annotator", "environment"],
+                Q(platform="email", confirmed_at__isnull=True),
             ),
-            models.CheckConstraint(
-                condition=Q(platform="email") | Q(confirmed_at=None), name="only_addresses_are_confirmed"
-            ),
-            models.CheckConstraint(condition=~Q(person=""), name="platform_person_is_named"),
+            check("only_addresses_are_confirmed", Q(platform="email") | Q(confirmed_at=None)),
+            check("platform_person_is_named", ~Q(person="")),
         ]
 
     def __str__(self) -> str:

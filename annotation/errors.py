@@ -27,20 +27,8 @@ class InvalidStudy(DomainError):
         super().__init__(message or "; ".join(f"{name}: {text}" for name, text in self.problems.items()))
 
 
-class InvalidApiToken(DomainError):
-    """An API token cannot have these values; the message says why."""
-
-
-class LastOwner(DomainError):
-    """The change would leave the study without an owner."""
-
-
 class AlreadyMember(DomainError):
     """The researcher is a member already; change their role on the page of members."""
-
-
-class InvalidInvitation(DomainError):
-    """The invitation is invalid; the message says why."""
 
 
 class InvitationClosed(DomainError):
@@ -51,12 +39,16 @@ class InvitationClosed(DomainError):
         super().__init__(f"The invitation is {status.value}.")
 
 
+class InvalidInput(DomainError):
+    """A value does not fit what the action is about; the message says why. Nothing was stored."""
+
+
 class WrongState(DomainError):
-    """The study or enrollment is in the wrong state for this action."""
+    """What the action is about (a study, an enrollment, a round, …) is in the wrong state for it."""
 
 
-class NoRecipient(DomainError):
-    """Nobody and nothing would get the alert."""
+class ChangedMeanwhile(DomainError):
+    """There is something newer than what the caller saw. Nothing was stored."""
 
 
 class StudyNotReady(DomainError):
@@ -76,28 +68,16 @@ class ImportRefused(DomainError):
         super().__init__(f"The import was refused: {total} problem{'' if total == 1 else 's'}.")
 
 
-class VotesRefused(DomainError):
-    """Votes to import do not fit the study; none was stored."""
-
-
 class ReasonMissing(DomainError):
     """The action needs a reason."""
 
 
-class InvalidCheckKey(DomainError):
-    """A hidden check cannot accept these options; ``problems`` lists all problems."""
+class InvalidKey(DomainError):
+    """A hidden check or a round cannot accept these options; ``problems`` lists all problems."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = list(problems)
         super().__init__(" ".join(self.problems))
-
-
-class CheckKeyIsFinal(DomainError):
-    """Answers were graded by the check's key, so it cannot be replaced."""
-
-
-class CheckKeyChanged(DomainError):
-    """The check's key has changed since the caller saw it."""
 
 
 class InvalidCheckKeys(DomainError):
@@ -108,20 +88,8 @@ class InvalidCheckKeys(DomainError):
         super().__init__(" ".join(self.problems.values()))
 
 
-class NothingToReview(DomainError):
-    """No vote matches the sample to draw."""
-
-
-class JudgedMeanwhile(DomainError):
-    """There is a newer decision about the vote or story than the one shown. Nothing was stored."""
-
-
 class NotTheirs(DomainError):
     """The assignment belongs to another annotator."""
-
-
-class LeaseOver(DomainError):
-    """The lease to release has ended already."""
 
 
 class NotAdmitted(DomainError):

@@ -18,7 +18,7 @@ from annotation.models import ImportProblem, Story, StoryImport
 from api import requests, responses
 from api.base import Scope, StudyView, absolute, accepted
 from api.openapi import LOCATION, described
-from dashboard.csv_files import csv_pieces, json_pieces
+from dashboard.http import csv_pieces, json_pieces
 from dashboard.stories.queries import Search, story_page
 from dashboard.stories.votes_export import csv_columns, csv_rows, json_rows, questions_of, votes_of
 from tomannot import clock

@@ -6,7 +6,7 @@ from annotation.alert_kinds import AlertKind
 from annotation.models import Study
 from dashboard.alerts import delivery
 from dashboard.figures import compute, store
-from dashboard.settings import account_mails, member_invitations
+from dashboard.settings import mails
 from recruitment.tasks import RETRY
 from tomannot import clock
 from tomannot.celery import app, task
@@ -26,13 +26,13 @@ def compute_figures(study_id: int) -> None:
 @task(time_limit=60, **MAIL)
 def mail_member_invitation(invitation_id: int, language: str) -> None:
     """Mail a colleague the link of their invitation."""
-    member_invitations.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
+    mails.mail_invitation(invitation_id=invitation_id, language=language, now=clock.now())
 
 
 @task(time_limit=60, **MAIL)
 def mail_account_link(address_id: int | None, language: str) -> None:
     """Mail a researcher the link that confirms their address, or lets them choose a new password."""
-    account_mails.mail_link(address_id=address_id, language=language)
+    mails.mail_link(address_id=address_id, language=language)
 
 
 @task(time_limit=240)

@@ -5,12 +5,11 @@ from django.urls import include, path
 from dashboard import pages
 from dashboard.overview.pages import overview
 from dashboard.people.pages import people, person
-from dashboard.qualification.pages import expert, rounds
+from dashboard.qualification.pages import rounds
 from dashboard.quality.pages import decisions, figures, hidden_checks, review
-from dashboard.recruitment.pages import campaigns, join_link, mismatches, payments, submissions
-from dashboard.releases.pages import comparison, human_baseline, publish, releases
-from dashboard.settings.pages import alerts, api_tokens, design, invitation, log, members, new_study, study
-from dashboard.settings.pages.forgotten_password import NewPassword, forgotten_password
+from dashboard.recruitment.pages import campaigns, join_link, mismatches, submissions
+from dashboard.releases.pages import comparison, human_baseline, releases
+from dashboard.settings.pages import alerts, api_tokens, log, mailed_links, members, new_study, study
 from dashboard.stories.pages import stories
 
 _overview = [
@@ -56,12 +55,12 @@ _recruitment = [
     path("mismatches/<int:number>/ids/", submissions.mismatch_ids, name="mismatch_ids"),
     path("submissions/<int:number>/ids/", submissions.submission_ids, name="submission_ids"),
     path("submissions/<int:number>/decide/", submissions.decide_submission, name="decide_submission"),
-    path("payments/<int:number>/again/", payments.retry_payment, name="retry_payment"),
+    path("payments/<int:number>/again/", submissions.retry_payment, name="retry_payment"),
     path("payments/<int:number>/back/", submissions.undo_rejection, name="undo_rejection"),
-    path("payments/<int:number>/outside/", payments.note_external_payment, name="note_external_payment"),
-    path("payments/of/<int:number>/again/", payments.retry_payments, name="retry_payments"),
-    path("payments/", payments.payments, name="payments"),
-    path("payments.csv", payments.payments_file, name="payments_file"),
+    path("payments/<int:number>/outside/", submissions.note_external_payment, name="note_external_payment"),
+    path("payments/of/<int:number>/again/", submissions.retry_payments, name="retry_payments"),
+    path("payments/", submissions.payments, name="payments"),
+    path("payments.csv", submissions.payments_file, name="payments_file"),
     path("join-link/", join_link.join_link, name="join_link"),
     path("join-link/change/", join_link.change_join_link, name="change_join_link"),
     path("join-link/close/", join_link.close_join_link, name="close_join_link"),
@@ -73,8 +72,8 @@ _qualification = [
     path("new/", rounds.new_round, name="new_round"),
     path("<int:number>/", rounds.round, name="round"),
     path("<int:number>/key/", rounds.answer_key, name="answer_key"),
-    path("<int:number>/expert/", expert.expert, name="expert"),
-    path("<int:number>/expert/<int:position>/", expert.expert_story, name="expert_story"),
+    path("<int:number>/expert/", rounds.expert, name="expert"),
+    path("<int:number>/expert/<int:position>/", rounds.expert_story, name="expert_story"),
 ]
 _quality = [
     path("", figures.quality, name="quality"),
@@ -95,10 +94,10 @@ _quality = [
     path("<slug:table>.csv", figures.quality_file, name="quality_file"),
 ]
 _releases = [
-    path("publish/", publish.publish, name="publish"),
-    path("preview/", publish.preview_release, name="preview_release"),
-    path("preview/<str:name>/<path:path>", publish.preview_chart, name="preview_chart"),
-    path("data-statement/", publish.data_statement, name="data_statement"),
+    path("publish/", releases.publish, name="publish"),
+    path("preview/", releases.preview_release, name="preview_release"),
+    path("preview/<str:name>/<path:path>", releases.preview_chart, name="preview_chart"),
+    path("data-statement/", releases.data_statement, name="data_statement"),
     path("human-baseline/", human_baseline.human_baseline, name="human_baseline"),
     path("human-baseline.<str:kind>", human_baseline.human_baseline_file, name="human_baseline_file"),
     path("", releases.releases, name="releases"),
@@ -112,7 +111,7 @@ _settings = [
     path("consent/", study.consent, name="new_consent"),
     path("instructions/", study.instructions, name="instructions"),
     path("test/", study.test, name="choose_test"),
-    path("design/", design.design, name="design"),
+    path("design/", study.design, name="design"),
     path("preview/", study.preview, name="preview"),
     path("clone/", new_study.clone, name="clone"),
     path("configuration/", new_study.configuration, name="configuration"),
@@ -133,9 +132,9 @@ _settings = [
 app_name = "dashboard"
 urlpatterns = [
     path("", pages.home, name="home"),
-    path("invited/<str:token>/", invitation.invited, name="invited"),
-    path("forgotten-password/", forgotten_password, name="forgotten_password"),
-    path("new-password/<str:uidb64>:<str:token>/", NewPassword.as_view(), name="new_password"),
+    path("invited/<str:token>/", mailed_links.invited, name="invited"),
+    path("forgotten-password/", mailed_links.forgotten_password, name="forgotten_password"),
+    path("new-password/<str:uidb64>:<str:token>/", mailed_links.NewPassword.as_view(), name="new_password"),
     path("api-tokens/", api_tokens.api_tokens, name="api_tokens"),
     path("api-tokens/revoke-all/", api_tokens.revoke_all_api_tokens, name="revoke_all_api_tokens"),
     path("api-tokens/<int:number>/revoke/", api_tokens.revoke_api_token, name="revoke_api_token"),

@@ -4,7 +4,7 @@ Each check is a query in ``integrity/sql/``, or an entry in one of the modules h
 decide. ``manage.py check_integrity`` runs them all.
 """
 
-from integrity import grades, releases, votes
+from integrity import releases, votes
 from integrity.base import Check, CheckOutcome, Offenders, read_checks, run
 
 __all__ = ["CHECKS", "Check", "CheckOutcome", "Offenders", "run"]
@@ -17,12 +17,7 @@ TOPICS = (
 
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
-        [
-            *(check for topic in TOPICS for check in read_checks(topic)),
-            *votes.CHECKS,
-            *grades.CHECKS,
-            *releases.CHECKS,
-        ],
+        [*(check for topic in TOPICS for check in read_checks(topic)), *votes.CHECKS, *releases.CHECKS],
         key=lambda check: check.invariant,
     )
 )

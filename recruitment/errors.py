@@ -3,10 +3,6 @@
 from accounts.errors import DomainError
 
 
-class CannotMail(DomainError):
-    """No mail can be sent: by this site, or to this person; the message says why."""
-
-
 class InvalidAddress(DomainError):
     """A text is not an e-mail address; the message names it."""
 
@@ -21,10 +17,6 @@ class CannotRecruit(DomainError):
 
 class CannotPay(DomainError):
     """A decision or payment is not open to this submission; the message says why."""
-
-
-class CannotSettle(DomainError):
-    """A mismatch with a platform cannot be settled like this; the message says why."""
 
 
 class NotQueued(DomainError):

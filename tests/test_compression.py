@@ -9,7 +9,7 @@ from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client, RequestFactory
 
-from tomannot.compression import CompressPages
+from tomannot.middleware import CompressPages
 
 ASKING = {"Accept-Encoding": "gzip, deflate, br"}
 

@@ -167,8 +167,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "tomannot.compression.CompressPages",
-    "tomannot.headers.protect_pages",
+    "tomannot.middleware.CompressPages",
+    "tomannot.middleware.protect_pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -282,7 +282,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_CLIENT_IP_CALLABLE = "accounts.rate_limits.address_of_client"
 AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
 # django-allauth asks for codes, confirms addresses and lists sessions; what guards it is in accounts.
-ACCOUNT_ADAPTER = "dashboard.settings.account_mails.AccountAdapter"
+ACCOUNT_ADAPTER = "dashboard.settings.mails.AccountAdapter"
 ACCOUNT_CHANGE_EMAIL = True  # an account has one address; a new one replaces it once it is confirmed
 ACCOUNT_EMAIL_VERIFICATION = "none"  # nobody needs an address to sign in
 ACCOUNT_PREVENT_ENUMERATION = "strict"  # a claim that nobody confirmed keeps no owner out

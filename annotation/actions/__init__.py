@@ -15,7 +15,6 @@ from annotation.actions.alerts import (
     set_stall_hours,
     settle_alerts,
 )
-from annotation.actions.api_tokens import make_api_token, note_use, revoke_all_api_tokens, revoke_api_token
 from annotation.actions.designs import design_of, set_design
 from annotation.actions.enrollments import (
     answer_intake,
@@ -53,9 +52,20 @@ from annotation.actions.import_jobs import (
     sweep_import_files,
 )
 from annotation.actions.instructions import set_instructions
-from annotation.actions.invitations import accept_as_newcomer, accept_invitation, invite_member, record_mailed
 from annotation.actions.leases import give_back_story, release_expired_leases, release_lease, renew_lease
-from annotation.actions.members import remove_member, revoke_invitation, set_role
+from annotation.actions.members import (
+    accept_as_newcomer,
+    accept_invitation,
+    invite_member,
+    make_api_token,
+    note_use,
+    record_mailed,
+    remove_member,
+    revoke_all_api_tokens,
+    revoke_api_token,
+    revoke_invitation,
+    set_role,
+)
 from annotation.actions.reviews import adjudicate, adjudicate_stories, draw_sample, spot_check
 from annotation.actions.serving import (
     Receipt,
@@ -64,12 +74,12 @@ from annotation.actions.serving import (
     record_vote_and_assign_next,
     serving_facts,
 )
-from annotation.actions.settings import change_study
 from annotation.actions.skips import skip_story
 from annotation.actions.studies import (
     StudySettings,
     add_consent_text,
     blockers,
+    change_study,
     close_study,
     create_study,
     freeze_answers,

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.rows import locked
 from annotation.actions.events import record_event
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
-from annotation.errors import NoRecipient
+from annotation.errors import WrongState
 from annotation.models import HELD, Alert, Assignment, Enrollment, Event, Membership, Story, Study, Webhook
 
 Type = Event.Type
@@ -79,14 +79,14 @@ def remove_webhook(*, webhook: Webhook, by: User | None, now: datetime) -> None:
 def send_test_alert(*, study: Study, to_webhooks: bool, by: User, now: datetime) -> None:
     """Queue an alert to a researcher, and to all webhooks of the study, so that they see what arrives.
 
-    Raise :class:`NoRecipient` if there is neither an address nor a webhook to send it to.
+    Raise :class:`WrongState` if there is neither an address nor a webhook to send it to.
     """
     hooks = Webhook.objects.filter(study=study, removed_at=None) if to_webhooks else []
     recipients: list[dict[str, Any]] = [{"webhook": hook} for hook in hooks]
     is_member = Membership.objects.filter(study=study, user=by).exists()
     recipients += [{"user": by}] if is_member and settings.SENDS_MAIL and by.email else []
     if not recipients:
-        raise NoRecipient(_("Nothing was sent: save an e-mail address above, or add a webhook."))
+        raise WrongState(_("Nothing was sent: save an e-mail address above, or add a webhook."))
     event = record_event(study=study, type=Event.Type.ALERTS_TESTED, by=by, now=now)
     Alert.objects.bulk_create(
         Alert(study=study, kind=AlertKind.TEST, event=event, due_at=now, **one) for one in recipients

@@ -253,7 +253,7 @@ def reset_test(
     # All before one is written: the caller may have several of their visits doubted after this.
     living = Assignment.objects.living().filter(enrollment=enrollment)
     lock_in_order(Story.objects.filter(pk__in=living.values("story")))
-    release_held_story(enrollment=enrollment)
+    let_go_of(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
     has_agreed = has_test and enrollment.consent_id is not None and not asks_consent
@@ -298,7 +298,7 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
-    release_held_story(enrollment=enrollment)
+    let_go_of(enrollment=enrollment)
     _check_transition(enrollment, Enrollment.State.WITHDRAWN)
     return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 
@@ -309,15 +309,6 @@ def choose_language(*, enrollment: Enrollment, language: str) -> None:
     if language not in dict(settings.LANGUAGES):
         return
     Enrollment.objects.filter(pk=enrollment.pk).update(language=language)
-
-
-@transaction.atomic
-def release_held_story(*, enrollment: Enrollment) -> None:
-    """Release the story that an annotator holds, and all that is reserved for them.
-
-    Callers hold the enrollment's lock.
-    """
-    let_go_of(enrollment=enrollment)
 
 
 @transaction.atomic

@@ -1,11 +1,12 @@
-"""Exclude votes from the count and restore them: all votes of an annotator, or one.
+"""Exclude votes from the count and restore them while slots are free: all votes of an annotator, or one.
 
 Votes never change. The assignment's state says whether its vote counts; while it does not, its slot is
 free and served to others. Locks are taken in the order of docs/adr/0003: the enrollment, then stories by
-id. See docs/adr/0022.
+id; and slots are counted in a new statement after that, as when a story is assigned. See docs/adr/0022.
 """
 
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -13,15 +14,27 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import rules
-from annotation.actions import counted_votes
-from annotation.actions.counted_votes import Recount
-from annotation.actions.enrollments import check_reason, reinstate, release_held_story, suspend
+from annotation.actions.designs import Places, let_go_of, lock_in_order, places_held, slots_taken
+from annotation.actions.enrollments import check_reason, reinstate, suspend
 from annotation.actions.events import record_about
 from annotation.errors import WrongState
-from annotation.models import Assignment, Enrollment, Event, VoteExclusion
+from annotation.models import Assignment, Enrollment, Event, Story, Stratum, VoteExclusion
 from annotation.sql import lock_person
 
+State = Assignment.State
+ANSWERED_WITH_SLOT = (State.SUBMITTED, State.PENDING)
+AT_ONCE = 500
+"""Assignments written in one statement."""
 _CAN_BE_EXCLUDED = ("consented", "qualified", "suspended", "withdrawn")
+
+
+class Recount(NamedTuple):
+    """The outcome of letting votes count again."""
+
+    counting: int
+    """Votes on main stories that count again."""
+    displaced: int
+    """Votes whose slot was taken meanwhile: surplus from now on."""
 
 
 @transaction.atomic
@@ -45,16 +58,14 @@ def exclude_annotator(
         )
     suspends = Enrollment.State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[person.state]
     # All before one is written: two people may hold what the other has answered.
-    counted_votes.lock_stories(Assignment.objects.living().filter(enrollment=person))
+    lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
-    release_held_story(enrollment=person)
+    let_go_of(enrollment=person)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )
-    counted_votes.stop_counting(
-        assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED
-    )
+    stop_counting(assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.ANNOTATOR_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -90,7 +101,7 @@ def exclude_vote(
     reason = check_reason(reason)
     lock_person(assignment.enrollment_id)
     assignment.refresh_from_db(fields=["state"])
-    counts = assignment.state in (*counted_votes.ANSWERED_WITH_SLOT, Assignment.State.EXCLUDED)
+    counts = assignment.state in (*ANSWERED_WITH_SLOT, Assignment.State.EXCLUDED)
     if not counts or assignment.vote_exclusions.in_force().exists():
         return None
     exclusion = VoteExclusion.objects.create(
@@ -100,9 +111,7 @@ def exclude_vote(
         excluded_by=by,
         excluded_at=now,
     )
-    counted_votes.stop_counting(
-        assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED
-    )
+    stop_counting(assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.VOTE_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -134,7 +143,7 @@ def _readmit(assignments: QuerySet[Assignment]) -> Recount:
     """Restore the assignments that no other exclusion covers."""
     kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    return counted_votes.count_again(assignments=excluded)
+    return count_again(assignments=excluded)
 
 
 def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: datetime) -> None:
@@ -147,3 +156,63 @@ def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: dateti
 def _record(exclusion: VoteExclusion, type: Event.Type, *, by: User | None, now: datetime, note: str) -> None:
     person = exclusion.enrollment
     record_about(person=person, type=type, by=by, now=now, subject=f"exclusion {exclusion.pk}", note=note)
+
+
+def stop_counting(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
+    """Give answered assignments another state and free their slots. Return how many held a slot.
+
+    Callers hold the enrollment's lock.
+    """
+    holding = assignments.filter(state__in=ANSWERED_WITH_SLOT)
+    stories = lock_stories(holding)
+    stopped = holding.update(state=become)
+    Story.objects.main().filter(pk__in=stories).update(has_free_slot=True)
+    return stopped
+
+
+def count_again(*, assignments: QuerySet[Assignment]) -> Recount:
+    """Give assignments a slot again where their story has a free one; the others become surplus.
+
+    An answer from a visit that its platform does not confirm stays excluded. Callers hold the enrollment's
+    lock.
+    """
+    lock_in_order(Stratum.objects.filter(pk__in=assignments.values("stratum")))
+    taken = slots_taken(lock_stories(assignments))
+    found = list(assignments.select_related("session").order_by("story_id"))
+    places = places_held(*{assignment.enrollment_id for assignment in found if assignment.load})
+    settled = [_settle(assignment, taken[assignment.story_id], places) for assignment in found]
+    full = [story for story in settled if story is not None]
+    Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
+    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
+    return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
+
+
+def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
+    """Lock the stories of the assignments in the order of their ids, so that writers take turns."""
+    return lock_in_order(Story.objects.filter(pk__in=assignments.values("story")))
+
+
+def _settle(assignment: Assignment, taken: set[int | None], places: Places) -> int | None:
+    """Set the assignment's state, slot, and place in a design.
+
+    Return the story's id if it has no free slot left.
+    """
+    session = assignment.session
+    state = rules.state_of_answer(
+        session.state if session else None, counts_unconfirmed=bool(session and session.counts_unconfirmed)
+    )
+    if state == State.DOUBTED or assignment.slot is None:  # a hidden check has none: anybody may answer it
+        assignment.state = state
+        return None
+    slot = rules.lowest_free_slot(taken, assignment.slots)
+    held = places[assignment.enrollment_id, assignment.stratum_id]
+    place = rules.lowest_free_slot(held, assignment.load) if assignment.load else None
+    if slot is None or (assignment.load and place is None):
+        assignment.state = State.DISPLACED
+        return None
+    if place:
+        assignment.place = place
+        held.add(place)
+    assignment.state, assignment.slot = state, slot
+    return assignment.story_id if len(taken) + 1 == assignment.slots else None

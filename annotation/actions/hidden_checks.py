@@ -1,6 +1,6 @@
-"""Configure hidden checks: how often they come, which options are accepted, and their consequences."""
+"""Configure hidden checks and their keys; grade the answers to them, and warn or suspend."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -10,20 +10,16 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.rows import locked
 from annotation import hidden_checks
-from annotation.actions.enrollments import check_reason
-from annotation.actions.events import record_event
-from annotation.errors import (
-    CheckKeyChanged,
-    CheckKeyIsFinal,
-    InvalidCheckKey,
-    InvalidCheckKeys,
-    InvalidStudy,
-    WrongState,
-)
+from annotation.actions.enrollments import check_reason, suspend
+from annotation.actions.events import record_about, record_event
+from annotation.errors import ChangedMeanwhile, InvalidCheckKeys, InvalidKey, InvalidStudy, WrongState
 from annotation.fixed_settings import noted
-from annotation.grading import key_problems
-from annotation.models import CheckKey, CheckOption, Event, Story, Study
+from annotation.grading import Cell, grade, key_problems
+from annotation.hidden_checks import Consequence
+from annotation.models import CheckKey, CheckOption, CheckResult, Enrollment, Event, Story, Study, Vote
+from annotation.protocols.base import Choice
 from annotation.rules import cap_problem
+from annotation.sql import share_check_key
 from annotation.strata import stories_of_design
 
 State = CheckKey.State
@@ -68,26 +64,26 @@ def set_check_key(
     """Set the accepted options of a check by form field (``q1``, or ``question.row``), and put it in use.
 
     The key can be replaced until somebody has answered the check. ``after`` is the version that the caller
-    saw (0: none); None replaces any version. Raise :class:`WrongState` for a story that is no check,
-    :class:`InvalidCheckKey` for missing or unknown options, or where another story has the same text,
-    :class:`CheckKeyIsFinal`, and :class:`CheckKeyChanged`.
+    saw (0: none); None replaces any version. Raise :class:`WrongState` for a story that is no check or whose
+    key has graded answers, :class:`InvalidKey` for missing or unknown options, or where another story has
+    the same text, and :class:`ChangedMeanwhile`.
     """
     story, standing = _lock_check(story)
     problems = [*key_problems(story.story_id, story.cells, accepted), *_text_problems(story)]
     if problems:
-        raise InvalidCheckKey(problems)
+        raise InvalidKey(problems)
     if standing and standing.results.exists():
         told = _(
             "These answers have already been used to check participants, so they can’t change. If "
             "they are wrong, leave this check out and import the story again under another id."
         )
-        raise CheckKeyIsFinal(told)
+        raise WrongState(told)
     if after is not None and after != (standing.version if standing else 0):
         told = _(
             "Somebody else changed this check’s answers after you opened the page. The check’s page "
             "shows their version. Saving again replaces it."
         )
-        raise CheckKeyChanged(told)
+        raise ChangedMeanwhile(told)
     if standing:
         standing.state = CheckKey.State.REPLACED
         standing.save(update_fields=["state"])
@@ -121,7 +117,7 @@ def set_check_keys(*, proposed: Collection[ProposedKey], by: User | None, now: d
         try:
             key = set_check_key(story=one.story, accepted=one.accepted, after=one.after, by=by, now=now)
             made.append(key)
-        except (CheckKeyChanged, CheckKeyIsFinal, InvalidCheckKey, WrongState) as error:
+        except (ChangedMeanwhile, WrongState, InvalidKey) as error:
             problems[one.story.pk] = str(error)
     if problems:
         raise InvalidCheckKeys(problems)
@@ -183,3 +179,55 @@ def _text_problems(story: Story) -> Iterator[str]:
 
 def _record(study: Study, *, by: User | None, now: datetime, subject: str = "", note: str = "") -> None:
     record_event(study=study, type=Event.Type.CHECKS_CHANGED, by=by, now=now, subject=subject, note=note)
+
+
+def graded(story: Story, vote: Vote, choices: Sequence[Choice]) -> CheckResult | None:
+    """Grade the answers to a check; return the result unsaved, or None for any other story.
+
+    Locks the key, so that it cannot be replaced until the transaction ends. Callers hold the enrollment's
+    lock.
+    """
+    if story.role != Story.Role.CHECK:
+        return None
+    key_id, options = share_check_key(story)
+    accepted: dict[Cell, set[str]] = {}
+    for question, row, option in options:
+        accepted.setdefault(Cell("", question, row), set()).add(option)
+    outcome = grade({Cell("", choice.question, choice.row): choice.option for choice in choices}, accepted)
+    return CheckResult(vote=vote, key_id=key_id, passed=outcome.passed)
+
+
+def record_failure(*, result: CheckResult, story: Story, person: Enrollment, now: datetime) -> None:
+    """Record a failed check in the log."""
+    subject, note = f"vote {result.vote.pk}", story.story_id
+    record_about(person=person, type=Event.Type.CHECK_FAILED, now=now, subject=subject, note=note)
+
+
+def draw_consequences(*, person: Enrollment, after: Story, now: datetime) -> None:
+    """Warn or suspend an annotator who failed too many checks, at the end of a block of their stories.
+
+    ``person`` carries its study, is updated in place, and has just answered the story ``after``. Checks
+    have consequences only at the ends of blocks, so that nobody can tell which story was one. If the rules
+    changed, a check drawn by the old ones may end a block of the new ones: then the consequences come at
+    the end of the next block. Callers hold the enrollment's lock.
+    """
+    rules = person.study.check_rules
+    ends = hidden_checks.consequences_are_due(submitted=person.stories_submitted, every=rules.every)
+    due = ends and after.role != Story.Role.CHECK
+    if not due or not rules.has_consequences or person.state != Enrollment.State.QUALIFIED:
+        return
+    answered, failed = CheckResult.objects.of_person(person).counts()
+    what = hidden_checks.consequence(answered=answered, failed=failed, rules=rules)
+    note = hidden_checks.noted(answered=answered, failed=failed)
+    if what is Consequence.SUSPEND:
+        told = _(  # in their language
+            "Some stories have known answers. You differed on %(failed)s of %(answered)s, which is "
+            "more than this study allows."
+        ) % {"answered": answered, "failed": failed}
+        suspended = suspend(enrollment=person, by=None, now=now, reason=told, note=note)
+        person.state = suspended.state
+        person.suspension_reason = suspended.suspension_reason
+    elif what is Consequence.WARN and person.warned_after is None:
+        person.warned_after = person.stories_submitted
+        person.save(update_fields=["warned_after"])
+        record_about(person=person, type=Event.Type.ANNOTATOR_WARNED, now=now, note=note)

@@ -16,7 +16,7 @@ from accounts.models import Annotator, User
 from accounts.rows import locked
 from annotation import rules
 from annotation.actions.events import record_events
-from annotation.errors import VotesRefused
+from annotation.errors import InvalidInput
 from annotation.importing.rows import batches
 from annotation.models import (
     Answer,
@@ -93,7 +93,7 @@ def enroll_imported_annotators(
     """
     study = locked(study)
     if study.gate != Study.Gate.NOT_REQUIRED or consent.version != study.consent_version:
-        raise VotesRefused(f"“{study.slug}” asks for qualification, or for consent to another text.")
+        raise InvalidInput(f"“{study.slug}” asks for qualification, or for consent to another text.")
     annotators = Annotator.objects.bulk_create(Annotator(created_at=now) for _ in people)
     enrollments = Enrollment.objects.bulk_create(
         Enrollment(
@@ -130,12 +130,12 @@ def store_imported_votes(
 ) -> int:
     """Store all votes on the stories, each with its slot, context and event. Return their number.
 
-    Reads a stream: memory does not grow with the votes. The study must be open. Raise :class:`VotesRefused`,
+    Reads a stream: memory does not grow with the votes. The study must be open. Raise :class:`InvalidInput`,
     naming the story, for an unknown story, too many votes, an incomplete form, or an annotator over the cap.
     """
     study = locked(study)
     if study.state != Study.State.OPEN:
-        raise VotesRefused(f"“{study.slug}” is {study.get_state_display()}; only an open study takes votes.")
+        raise InvalidInput(f"“{study.slug}” is {study.get_state_display()}; only an open study takes votes.")
     stored = 0
     for batch in batches(stories, BATCH):
         votes = list(_prepared(study, people, batch))
@@ -153,7 +153,7 @@ def store_imported_skips(
 ) -> int:
     """Store the skips of stories that are in the study, uncredited, with their events. Return their number.
 
-    Raise :class:`VotesRefused` for a story that the annotator has voted on.
+    Raise :class:`InvalidInput` for a story that the annotator has voted on.
     """
     study = locked(study)
     stories = dict(Story.objects.filter(study=study).main().values_list("story_id", "pk"))
@@ -163,7 +163,7 @@ def store_imported_skips(
             continue
         person = people[past.person]
         if Assignment.objects.filter(enrollment=person, story=stories[past.story_id]).exists():
-            raise VotesRefused(f"Somebody skipped the story {past.story_id} and voted on it.")
+            raise InvalidInput(f"Somebody skipped the story {past.story_id} and voted on it.")
         assignment = Assignment.objects.create(
             story_id=stories[past.story_id],
             enrollment=person,
@@ -195,18 +195,18 @@ def _prepared(
     for past in batch:
         story = stories.get(past.story_id)
         if story is None:
-            raise VotesRefused(f"“{study.slug}” has no story {past.story_id}.")
+            raise InvalidInput(f"“{study.slug}” has no story {past.story_id}.")
         given, asked = len(past.votes), study.votes_per_story
         if given > asked:
-            raise VotesRefused(f"The story {past.story_id} has {given} votes; the study asks for {asked}.")
+            raise InvalidInput(f"The story {past.story_id} has {given} votes; the study asks for {asked}.")
         item = protocol.parse(story.content)
         for slot, vote in enumerate(past.votes, 1):
             try:
                 choices = protocol.read_form(item, vote.form)
             except IncompleteForm as error:
-                raise VotesRefused(f"A vote on the story {past.story_id}: {error}") from error
+                raise InvalidInput(f"A vote on the story {past.story_id}: {error}") from error
             if len(choices) != len(vote.form):
-                raise VotesRefused(f"A vote on the story {past.story_id} answers what nobody asks.")
+                raise InvalidInput(f"A vote on the story {past.story_id} answers what nobody asks.")
             prepared = _vote(study, story, people[vote.person], vote, slot)
             prepared.instructions_id = texts[vote.instructions] if vote.instructions else None
             answers = [
@@ -220,7 +220,7 @@ def _prepared(
 
 def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, slot: int) -> Vote:
     if past.position > study.story_cap:
-        raise VotesRefused(f"Somebody voted on more than {study.story_cap} stories, the cap of the study.")
+        raise InvalidInput(f"Somebody voted on more than {study.story_cap} stories, the cap of the study.")
     person.stories_submitted += 1
     person.last_submitted_at = max(past.submitted_at, person.last_submitted_at or past.submitted_at)
     shared: dict[str, Any] = {

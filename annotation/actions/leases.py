@@ -8,10 +8,9 @@ from django.db.models.functions import Greatest, Least
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.actions.designs import let_go
-from annotation.actions.enrollments import release_held_story
+from annotation.actions.designs import let_go, let_go_of
 from annotation.actions.events import record_about
-from annotation.errors import LeaseOver
+from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Event, Study
 from annotation.rules import longest_hold
 from annotation.sql import lock_held, lock_person
@@ -45,7 +44,7 @@ def give_back_story(*, enrollment: Enrollment, assignment_id: int) -> None:
     person = lock_person(enrollment.pk)
     held = Assignment.objects.filter(pk=assignment_id, enrollment=person, state=Assignment.State.LEASED)
     if held.exists():
-        release_held_story(enrollment=person)
+        let_go_of(enrollment=person)
 
 
 @transaction.atomic
@@ -53,13 +52,13 @@ def release_lease(*, study: Study, assignment_id: int, by: User | None, now: dat
     """Release the story that an annotator holds, whether or not the lease has expired.
 
     An answer that its holder still sends is stored, and counts if the story has a free slot. Raise
-    :class:`LeaseOver` if nobody holds it any more, or if it belongs to another study.
+    :class:`WrongState` if nobody holds it any more, or if it belongs to another study.
     """
     theirs = Enrollment.objects.filter(study=study, assignments=assignment_id).first()
     held = lock_held(lock_person(theirs.pk)) if theirs else None
     if held is None or held.pk != assignment_id:
-        raise LeaseOver(_("This story’s lease has already ended: it was answered or it expired."))
-    release_held_story(enrollment=held.enrollment)
+        raise WrongState(_("This story’s lease has already ended: it was answered or it expired."))
+    let_go_of(enrollment=held.enrollment)
     subject = held.story.story_id
     record_about(person=held.enrollment, type=Event.Type.LEASE_RELEASED, by=by, now=now, subject=subject)
 

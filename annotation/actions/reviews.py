@@ -14,7 +14,7 @@ from annotation import review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
 from annotation.actions.exclusions import exclude_vote, readmit_vote
-from annotation.errors import JudgedMeanwhile, NothingToReview, ReasonMissing, WrongState
+from annotation.errors import ChangedMeanwhile, ReasonMissing, WrongState
 from annotation.models import (
     Adjudication,
     Answer,
@@ -52,8 +52,8 @@ def draw_sample(
 
     Skip votes that were judged, or wait in another sample. The seed (random unless given) chooses the
     annotators and votes, and the sample never changes. ``of`` names the enrollments to choose from, for a
-    sample that is not ``among`` everybody. Raise :class:`NothingToReview`, and ``ValueError`` for sizes
-    outside 1 to 50.
+    sample that is not ``among`` everybody. Raise :class:`WrongState` if no vote matches, and ``ValueError``
+    for sizes outside 1 to 50.
     """
     if (of is None) != (among == ReviewSample.Among.EVERYBODY):
         raise ValueError("Name the people of a sample that is not among everybody, and only then.")
@@ -68,7 +68,7 @@ def draw_sample(
     candidates = _candidates(study, chosen, look_for_flags=flagged)
     drawn = review_sampling.draw(candidates, seed=seed, per_person=per_person, flagged=flagged)
     if not drawn:
-        raise NothingToReview(_("No more answers match: all have been drawn or reviewed."))
+        raise WrongState(_("No more answers match: all have been drawn or reviewed."))
     sample = ReviewSample.objects.create(
         study=study,
         kind=kind,
@@ -103,7 +103,7 @@ def spot_check(
 
     A later decision is a new row; “accepted” restores the vote if a slot is still free. ``seen`` is the id
     of the decision shown to the reviewer (0: none; None: not checked). Raise :class:`ReasonMissing` for an
-    exclusion with a reason of fewer than two letters, and :class:`JudgedMeanwhile` if there is a newer
+    exclusion with a reason of fewer than two letters, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
     assignment = vote.assignment
@@ -112,7 +112,7 @@ def spot_check(
     reason = check_reason(reason) if reason.strip() or not accepted else ""
     last = SpotCheck.objects.filter(vote__assignment=assignment).order_by("-pk").first()
     if seen is not None and seen != (last.pk if last else 0):
-        raise JudgedMeanwhile(_("Somebody else reviewed this answer in the meantime. Look at it again."))
+        raise ChangedMeanwhile(_("Somebody else reviewed this answer in the meantime. Look at it again."))
     if len(reason) == 1:  # a key that was meant to decide, and went into the field
         raise ReasonMissing(_("“%(typed)s” is not a reason. Say in a few words why."), typed=reason)
     check = SpotCheck.objects.create(vote=vote, item=item, decision=decision, reason=reason, by=by, at=now)
@@ -140,7 +140,7 @@ def adjudicate(
 
     The newest decision is the valid one. ``seen`` is the id of the decision shown to the expert (0: none;
     None: not checked), ``decided_at`` the time of an imported decision. Raise :class:`ReasonMissing`,
-    :class:`WrongState` for a story that nobody votes on, and :class:`JudgedMeanwhile` if there is a newer
+    :class:`WrongState` for a story that nobody votes on, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
     told = _("Give a reason of 1 to %(most)s characters.")
@@ -149,7 +149,7 @@ def adjudicate(
         raise WrongState(_("Only main stories can be decided."))
     locked(story)  # two experts take turns
     if _standing(story) != seen and seen is not None:
-        raise JudgedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
+        raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     adjudication = Adjudication.objects.create(
         story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now
     )

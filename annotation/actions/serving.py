@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation import hidden_checks, queries, rules, strata
 from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
-from annotation.actions.hidden_check_grading import draw_consequences
+from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotation import rules
 from annotation.actions.designs import lock_story_of
 from annotation.actions.events import record_about
-from annotation.actions.hidden_check_grading import draw_consequences
+from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.serving import lock_assignment_of
 from annotation.actions.votes import note_place
 from annotation.errors import ReasonMissing

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation import locks, rules, signs, sql
-from annotation.actions.hidden_check_grading import graded, record_failure
+from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
 from annotation.errors import CannotChange, NotTheirs
 from annotation.models import Assignment, Comment, Enrollment, Event, Story, SurplusReason, Vote

@@ -6,10 +6,9 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.rows import locked
-from annotation.actions import counted_votes
-from annotation.actions.enrollments import release_held_story
+from annotation.actions import exclusions
+from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
-from annotation.actions.exclusions import exclusion_in_force
 from annotation.models import Assignment, Enrollment, Event, VoteExclusion, WorkSession
 from annotation.sql import lock_person
 
@@ -85,12 +84,12 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     theirs.filter(state=Assignment.State.PENDING).update(state=Assignment.State.SUBMITTED)
     doubted = theirs.filter(state=Assignment.State.DOUBTED)
     out = VoteExclusion.objects.in_force()
-    if exclusion_in_force(person):
+    if exclusions.exclusion_in_force(person):
         doubted.update(state=Assignment.State.EXCLUDED)
     else:
         alone = out.exclude(assignment=None).values("assignment")
         doubted.filter(pk__in=alone).update(state=Assignment.State.EXCLUDED)
-        counted_votes.count_again(assignments=doubted.exclude(pk__in=alone))
+        exclusions.count_again(assignments=doubted.exclude(pk__in=alone))
     _record(session, Event.Type.WORK_CONFIRMED, by=by, now=now)
     return True
 
@@ -107,11 +106,11 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     theirs = Assignment.objects.filter(session=session)
     # Lock all before writing one: two annotators may each hold a story that the other has answered.
     reserved = Assignment.objects.filter(enrollment=person, state=Assignment.State.RESERVED)
-    counted_votes.lock_stories(theirs.living() | reserved)
+    exclusions.lock_stories(theirs.living() | reserved)
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
-        release_held_story(enrollment=person)
-    counted_votes.stop_counting(assignments=theirs, become=Assignment.State.DOUBTED)
+        let_go_of(enrollment=person)
+    exclusions.stop_counting(assignments=theirs, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True
 

@@ -1,12 +1,13 @@
-"""The base class of all commands: help as it is written, refusals of actions as exit code 1."""
+"""What all commands share: help as it is written, refusals as exit code 1, studies and people by name."""
 
-from argparse import RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.errors import DomainError
 from annotation.errors import ImportRefused
+from annotation.models import Enrollment, Study
 
 
 class ActionCommand(BaseCommand):
@@ -29,3 +30,27 @@ class ActionCommand(BaseCommand):
     def log(self, text: str) -> None:
         """Say how far the command is, on standard error."""
         self.stderr.write(text, style_func=str)
+
+
+def find_study(slug: str) -> Study:
+    """Return the study with this slug. Raise ``CommandError`` that lists the known ones."""
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        known = ", ".join(Study.objects.values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f"There is no study “{slug}”. Studies here: {known}.")
+    return study
+
+
+def enrollment_number(text: str) -> int:
+    """Parse the id of an enrollment. Raise ``ArgumentTypeError`` if it is no number."""
+    if text.isascii() and text.isdigit() and len(text) < 18:
+        return int(text)
+    raise ArgumentTypeError(f"an enrollment is a number, as the back office lists it, not {text!r}")
+
+
+def find_enrollment(number: int) -> Enrollment:
+    """Return the enrollment with this id. Raise ``CommandError`` if there is none."""
+    enrollment = Enrollment.objects.select_related("study").filter(pk=number).first()
+    if enrollment is None:
+        raise CommandError(f"There is no enrollment {number}. The back office lists them (Enrollments).")
+    return enrollment

@@ -5,16 +5,13 @@ assignment or story. (Assigning a story locks it before the assignment, which on
 enrollment's lock ever reuses; the sweep over expired leases never waits.) See docs/adr/0003.
 """
 
-from annotation.models.alerts import Alert, Webhook
-from annotation.models.api_tokens import ApiToken
-from annotation.models.designs import Stratum
 from annotation.models.enrollments import Enrollment, Exclusion, IntakeAnswer, IntakeGroup
-from annotation.models.events import Event
+from annotation.models.events import Alert, Event, Webhook
 from annotation.models.hidden_checks import CheckKey, CheckOption, CheckResult
-from annotation.models.members import Invitation, Membership
+from annotation.models.members import ApiToken, Invitation, Membership
 from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
 from annotation.models.skips import Comment, Skip
-from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport, StoryWords
+from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport, StoryWords, Stratum
 from annotation.models.studies import ConsentText, InstructionText, Study
 from annotation.models.votes import HELD, LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote
 from annotation.models.work_sessions import WorkSession

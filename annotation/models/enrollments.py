@@ -9,9 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, optional_time
 from accounts.models import Annotator, Environment
-from accounts.triggers import before, final
+from accounts.schema import before, check, final, optional, optional_time, unique
 from annotation import ordering
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.models.studies import ConsentText, Study
@@ -106,25 +105,20 @@ class Enrollment(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "annotator"], name="one_enrollment_per_annotator_and_study"
+            unique("one_enrollment_per_annotator_and_study", ["study", "annotator"]),
+            unique("one_enrollment_per_pseudonym_and_study", ["study", "pseudonym"]),
+            check(
+                "pseudonym_is_annotator_and_16_hex_digits", Q(pseudonym__regex=r"^annotator-[0-9a-f]{16}$")
             ),
-            models.UniqueConstraint(
-                fields=["study", "pseudonym"], name="one_enrollment_per_pseudonym_and_study"
-            ),
-            models.CheckConstraint(
-                condition=Q(pseudonym__regex=r"^annotator-[0-9a-f]{16}$"),
-                name="pseudonym_is_annotator_and_16_hex_digits",
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["invited", "declined", "withdrawn"])
+            check(
+                "nobody_goes_on_without_consent",
+                Q(state__in=["invited", "declined", "withdrawn"])
                 | Q(consent__isnull=False, consented_at__isnull=False),
-                name="nobody_goes_on_without_consent",
             ),
-            models.CheckConstraint(
-                condition=Q(state="suspended") & ~Q(suspension_reason="")
+            check(
+                "suspended_people_are_told_why",
+                Q(state="suspended") & ~Q(suspension_reason="")
                 | ~Q(state="suspended") & Q(suspension_reason=""),
-                name="suspended_people_are_told_why",
             ),
         ]
         triggers = [
@@ -176,12 +170,10 @@ class IntakeAnswer(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["enrollment", "question"], name="one_intake_answer_per_person_and_question"
-            ),
-            models.CheckConstraint(
-                condition=reduce(or_, (Q(question=name) & is_option for name, is_option in _OPTIONS.items())),
-                name="intake_answer_is_an_option",
+            unique("one_intake_answer_per_person_and_question", ["enrollment", "question"]),
+            check(
+                "intake_answer_is_an_option",
+                reduce(or_, (Q(question=name) & is_option for name, is_option in _OPTIONS.items())),
             ),
         ]
         triggers = [final("intake_answer_is_final", pgtrigger.Update)]
@@ -200,10 +192,8 @@ class IntakeGroup(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "question", "option"], name="one_intake_group_per_option"
-            ),
-            models.CheckConstraint(condition=Q(people__gte=FEWEST_IN_GROUP), name="intake_group_is_large"),
+            unique("one_intake_group_per_option", ["study", "question", "option"]),
+            check("intake_group_is_large", Q(people__gte=FEWEST_IN_GROUP)),
         ]
         triggers = [final("intake_group_is_final")]
 
@@ -220,11 +210,7 @@ class Exclusion(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "annotator"], name="one_exclusion_per_annotator_and_study"
-            )
-        ]
+        constraints = [unique("one_exclusion_per_annotator_and_study", ["study", "annotator"])]
         triggers = [final("exclusion_is_final")]
 
     def __str__(self) -> str:

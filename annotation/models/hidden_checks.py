@@ -7,8 +7,8 @@ from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
-from accounts.triggers import after, before, final, refuse_if, stays
+from accounts.models import researcher
+from accounts.schema import after, before, check, final, fixed, refuse_if, stays, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
@@ -53,17 +53,13 @@ class CheckKey(models.Model):
     class Meta:
         ordering = ("story", "version")
         constraints = [
-            models.UniqueConstraint(fields=["story", "version"], name="one_check_key_per_version"),
-            models.UniqueConstraint(
-                fields=["story"], condition=~Q(state="replaced"), name="one_check_key_stands_per_story"
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["in_use", "left_out", "replaced"]), name="check_key_has_a_known_state"
-            ),
+            unique("one_check_key_per_version", ["story", "version"]),
+            unique("one_check_key_stands_per_story", ["story"], ~Q(state="replaced")),
+            check("check_key_has_a_known_state", Q(state__in=["in_use", "left_out", "replaced"])),
         ]
         triggers = [
             stays("check_key_stays"),
-            pgtrigger.ReadOnly(name="check_key_is_final", fields=["story", "version"]),
+            fixed("check_key_is_final", ["story", "version"]),
             before(
                 "answered_check_key_is_not_replaced",
                 pgtrigger.UpdateOf("state"),
@@ -83,11 +79,7 @@ class CheckOption(ChosenOption):
 
     class Meta:
         ordering = ("key", "question", "row", "option")
-        constraints = [
-            models.UniqueConstraint(
-                fields=["key", "question", "row", "option"], name="a_check_option_is_accepted_once"
-            )
-        ]
+        constraints = [unique("a_check_option_is_accepted_once", ["key", "question", "row", "option"])]
         triggers = [
             final("check_option_is_final"),
             before("graded_check_key_does_not_grow", pgtrigger.Insert, _NOBODY_GRADED),

@@ -7,8 +7,8 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, optional_time, researcher
-from accounts.triggers import final, stays
+from accounts.models import researcher
+from accounts.schema import check, final, fixed, optional, optional_time, stays, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
@@ -50,23 +50,15 @@ class VoteExclusion(models.Model):
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(
-                fields=["enrollment"],
-                condition=Q(assignment=None, lifted_at=None),
-                name="one_standing_exclusion_per_person",
-            ),
-            models.UniqueConstraint(
-                fields=["assignment"], condition=Q(lifted_at=None), name="one_standing_exclusion_per_vote"
-            ),
-            models.CheckConstraint(condition=~Q(reason=""), name="votes_are_excluded_for_a_reason"),
-            models.CheckConstraint(
-                condition=Q(lifted_at=None, lifted_by=None, lifted_because="")
+            unique("one_standing_exclusion_per_person", ["enrollment"], Q(assignment=None, lifted_at=None)),
+            unique("one_standing_exclusion_per_vote", ["assignment"], Q(lifted_at=None)),
+            check("votes_are_excluded_for_a_reason", ~Q(reason="")),
+            check(
+                "exclusion_is_lifted_for_a_reason_or_stands",
+                Q(lifted_at=None, lifted_by=None, lifted_because="")
                 | Q(lifted_at__gte=F("excluded_at")) & ~Q(lifted_because=""),
-                name="exclusion_is_lifted_for_a_reason_or_stands",
             ),
-            models.CheckConstraint(
-                condition=Q(assignment=None) | Q(suspended=False), name="one_vote_suspends_nobody"
-            ),
+            check("one_vote_suspends_nobody", Q(assignment=None) | Q(suspended=False)),
         ]
         triggers = [
             stays("vote_exclusion_stays"),
@@ -75,9 +67,9 @@ class VoteExclusion(models.Model):
                 pgtrigger.Update,
                 condition=pgtrigger.Q(old__lifted_at__isnull=False),
             ),
-            pgtrigger.ReadOnly(
-                name="vote_exclusion_is_final",
-                fields=["enrollment", "assignment", "reason", "suspended", "excluded_by", "excluded_at"],
+            fixed(
+                "vote_exclusion_is_final",
+                ["enrollment", "assignment", "reason", "suspended", "excluded_by", "excluded_at"],
             ),
         ]
 
@@ -115,11 +107,7 @@ class ReviewSample(models.Model):
 
     class Meta:
         ordering = ("-pk",)
-        constraints = [
-            models.CheckConstraint(
-                condition=~Q(among="person") | Q(people=1), name="samples_of_one_person_are_of_one"
-            )
-        ]
+        constraints = [check("samples_of_one_person_are_of_one", ~Q(among="person") | Q(people=1))]
         triggers = [final("review_sample_is_final")]
 
     def __str__(self) -> str:
@@ -161,8 +149,8 @@ class ReviewItem(models.Model):
     class Meta:
         ordering = ("sample", "position")
         constraints = [
-            models.UniqueConstraint(fields=["sample", "position"], name="one_answer_per_place_in_a_sample"),
-            models.UniqueConstraint(fields=["sample", "vote"], name="one_place_per_answer_in_a_sample"),
+            unique("one_answer_per_place_in_a_sample", ["sample", "position"]),
+            unique("one_place_per_answer_in_a_sample", ["sample", "vote"]),
         ]
         triggers = [final("review_item_is_final")]
 
@@ -187,11 +175,7 @@ class SpotCheck(models.Model):
 
     class Meta:
         ordering = ("pk",)
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(decision="accept") | ~Q(reason=""), name="votes_are_taken_out_for_a_reason"
-            )
-        ]
+        constraints = [check("votes_are_taken_out_for_a_reason", Q(decision="accept") | ~Q(reason=""))]
         triggers = [final("spot_check_is_final")]
 
     def __str__(self) -> str:
@@ -213,9 +197,7 @@ class Adjudication(models.Model):
 
     class Meta:
         ordering = ("pk",)
-        constraints = [
-            models.CheckConstraint(condition=~Q(reason=""), name="stories_are_adjudicated_for_a_reason")
-        ]
+        constraints = [check("stories_are_adjudicated_for_a_reason", ~Q(reason=""))]
         triggers = [final("adjudication_is_final")]
 
     def __str__(self) -> str:

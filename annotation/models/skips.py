@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.triggers import final, stays
+from accounts.schema import check, final, fixed, stays
 from annotation.models.reviews import VoteExclusion
 from annotation.models.stories import Story
 from annotation.models.studies import Study
@@ -75,16 +75,10 @@ class Skip(models.Model):
     objects = SkipQuerySet.as_manager()
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(reason__in=["unclear", "broken", "upsetting", "known"]), name="skip_has_a_reason"
-            )
-        ]
+        constraints = [check("skip_has_a_reason", Q(reason__in=["unclear", "broken", "upsetting", "known"]))]
         triggers = [
             stays("skip_stays"),
-            pgtrigger.ReadOnly(
-                name="skip_is_final", fields=["assignment", "reason", "credited", "language", "skipped_at"]
-            ),
+            fixed("skip_is_final", ["assignment", "reason", "credited", "language", "skipped_at"]),
             final("words_of_skip_are_only_erased", pgtrigger.Update, condition=_WORDS_ARE_ONLY_ERASED),
         ]
 

@@ -1,4 +1,4 @@
-"""Stories, their imports, and lint warnings about them."""
+"""Stories, their imports, and lint warnings about them; and the strata of a study’s design."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional_time, researcher
-from accounts.triggers import after
+from accounts.models import researcher
+from accounts.schema import CHANGE, after, before, check, fixed, optional_time, refuse_if, unique
+from annotation.design import MOST_PER_STRATUM
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
 from annotation.protocols.base import FormCell, Part, Protocol
@@ -130,10 +131,8 @@ class Story(models.Model):
     class Meta:
         verbose_name_plural = "stories"
         constraints = [
-            models.UniqueConstraint(fields=["study", "story_id"], name="one_story_per_id_in_a_study"),
-            models.CheckConstraint(
-                condition=Q(role="main") | Q(has_free_slot=False), name="only_main_stories_have_slots"
-            ),
+            unique("one_story_per_id_in_a_study", ["study", "story_id"]),
+            check("only_main_stories_have_slots", Q(role="main") | Q(has_free_slot=False)),
         ]
         indexes = [
             models.Index(
@@ -145,10 +144,7 @@ class Story(models.Model):
         ]
         triggers = [
             after("words_of_a_story_are_searched", pgtrigger.Insert, _WORDS_OF_A_STORY),
-            pgtrigger.ReadOnly(
-                name="story_content_is_final",
-                fields=["study", "role", *IMPORTED, "content_hash", "text_hash"],
-            ),
+            fixed("story_content_is_final", ["study", "role", *IMPORTED, "content_hash", "text_hash"]),
         ]
 
     def __str__(self) -> str:
@@ -209,3 +205,30 @@ class LintFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.story_id}: {self.code}"
+
+
+_STUDY_WAS_OPENED = refuse_if(
+    """EXISTS (SELECT FROM annotation_study s
+               WHERE s.id IN (NEW.study_id, OLD.study_id) AND s.state <> 'draft')""",
+    "pgtrigger: Cannot change the design of a study that has been opened",
+)
+
+
+class Stratum(models.Model):
+    """A kind of items in a study, and how many of them one annotator answers."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="strata", db_index=False)
+    name = models.CharField(max_length=100)
+    load = models.PositiveSmallIntegerField()
+
+    class Meta:
+        verbose_name_plural = "strata"
+        ordering = ("study", "name")
+        constraints = [
+            unique("one_stratum_per_name_in_a_study", ["study", "name"]),
+            check("load_of_a_stratum_is_positive", Q(load__gte=1, load__lte=MOST_PER_STRATUM)),
+        ]
+        triggers = [before("design_is_settled_in_the_draft", pgtrigger.Insert | CHANGE, _STUDY_WAS_OPENED)]
+
+    def __str__(self) -> str:
+        return f"{self.load} of {self.name}"

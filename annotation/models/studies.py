@@ -11,9 +11,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import between, optional, optional_time, researcher
-from accounts.models import Environment
-from accounts.triggers import final
+from accounts.models import Environment, researcher
+from accounts.schema import between, check, final, optional, optional_time, unique
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
@@ -229,53 +228,42 @@ class Study(models.Model):
         verbose_name_plural = "studies"
         ordering = ("slug",)
         constraints = [
-            models.CheckConstraint(
-                condition=Q(votes_per_story__gte=1, votes_per_story__lte=99),
-                name="study_asks_1_to_99_votes_per_story",
+            check("study_asks_1_to_99_votes_per_story", Q(votes_per_story__gte=1, votes_per_story__lte=99)),
+            check(
+                "study_asks_known_questions_and_groups_people",
+                Q(intake_group__gte=FEWEST_IN_GROUP) & Q(intake_questions__contained_by=list(QUESTIONS)),
             ),
-            models.CheckConstraint(
-                condition=Q(intake_group__gte=FEWEST_IN_GROUP)
-                & Q(intake_questions__contained_by=list(QUESTIONS)),
-                name="study_asks_known_questions_and_groups_people",
-            ),
-            models.CheckConstraint(condition=Q(story_cap__gte=1), name="study_cap_is_positive"),
-            models.CheckConstraint(
-                condition=Q(story_language__regex=STORY_LANGUAGE), name="story_language_is_a_tag"
-            ),
-            models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="study_lease_is_positive"),
-            models.CheckConstraint(
-                condition=Q(check_every=0) | Q(check_every__gte=FEWEST_BETWEEN),
-                name="checks_have_places_to_hide",
-            ),
-            models.CheckConstraint(
-                condition=Q(check_minimum__gte=1)
+            check("study_cap_is_positive", Q(story_cap__gte=1)),
+            check("story_language_is_a_tag", Q(story_language__regex=STORY_LANGUAGE)),
+            check("study_lease_is_positive", Q(lease_minutes__gte=1)),
+            check("checks_have_places_to_hide", Q(check_every=0) | Q(check_every__gte=FEWEST_BETWEEN)),
+            check(
+                "check_thresholds_are_shares",
+                Q(check_minimum__gte=1)
                 & (Q(check_warn_percent=None) | Q(check_warn_percent__range=(1, 100)))
                 & (Q(check_suspend_percent=None) | Q(check_suspend_percent__range=(1, 100))),
-                name="check_thresholds_are_shares",
             ),
-            models.CheckConstraint(
-                condition=Q(check_warn_percent=None)
+            check(
+                "checks_warn_before_they_suspend",
+                Q(check_warn_percent=None)
                 | Q(check_suspend_percent=None)
                 | Q(check_warn_percent__lt=models.F("check_suspend_percent")),
-                name="checks_warn_before_they_suspend",
             ),
-            models.CheckConstraint(
-                condition=Q(state="draft", opened_at=None) | (~Q(state="draft") & Q(opened_at__isnull=False)),
-                name="study_is_opened_unless_draft",
+            check(
+                "study_is_opened_unless_draft",
+                Q(state="draft", opened_at=None) | (~Q(state="draft") & Q(opened_at__isnull=False)),
             ),
-            models.CheckConstraint(
-                condition=Q(state="closed", closed_at__isnull=False)
-                | (~Q(state="closed") & Q(closed_at=None)),
-                name="study_closed_at_says_closed",
+            check(
+                "study_closed_at_says_closed",
+                Q(state="closed", closed_at__isnull=False) | (~Q(state="closed") & Q(closed_at=None)),
             ),
-            models.CheckConstraint(
-                condition=~Q(state="open") | (Q(consent_version__gte=1) & ~Q(gate="missing")),
-                name="open_study_has_consent_and_gate",
+            check(
+                "open_study_has_consent_and_gate",
+                ~Q(state="open") | (Q(consent_version__gte=1) & ~Q(gate="missing")),
             ),
-            models.CheckConstraint(
-                condition=Q(qualified_through=None)
-                | (Q(gate="not_required") & ~Q(qualified_through=models.F("pk"))),
-                name="qualified_through_another_study_or_here",
+            check(
+                "qualified_through_another_study_or_here",
+                Q(qualified_through=None) | (Q(gate="not_required") & ~Q(qualified_through=models.F("pk"))),
             ),
         ]
         triggers = [
@@ -328,8 +316,8 @@ class ConsentText(models.Model):
     class Meta:
         ordering = ("study", "version")
         constraints = [
-            models.UniqueConstraint(fields=["study", "version"], name="one_consent_text_per_version"),
-            models.CheckConstraint(condition=~Q(text=""), name="consent_text_says_something"),
+            unique("one_consent_text_per_version", ["study", "version"]),
+            check("consent_text_says_something", ~Q(text="")),
         ]
         triggers = [final("consent_text_is_final")]
 
@@ -354,8 +342,8 @@ class InstructionText(models.Model):
     class Meta:
         ordering = ("study", "version")
         constraints = [
-            models.UniqueConstraint(fields=["study", "version"], name="one_instruction_text_per_version"),
-            models.CheckConstraint(condition=~Q(page=""), name="instruction_text_says_something"),
+            unique("one_instruction_text_per_version", ["study", "version"]),
+            check("instruction_text_says_something", ~Q(page="")),
         ]
         triggers = [final("instruction_text_is_final")]
 

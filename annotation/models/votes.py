@@ -14,13 +14,11 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional
 from accounts.models import Environment
-from accounts.triggers import before, final, refuse_if
-from annotation.models.designs import Stratum
+from accounts.schema import before, check, final, optional, refuse_if, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
-from annotation.models.stories import Story
+from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
 from annotation.signs import MOST_EVENTS, MOST_SECONDS
@@ -104,31 +102,27 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["story", "slot"],
-                condition=Q(state__in=["reserved", "leased", "submitted", "pending"]),
-                name="one_living_assignment_per_slot",
+            unique(
+                "one_living_assignment_per_slot",
+                ["story", "slot"],
+                Q(state__in=["reserved", "leased", "submitted", "pending"]),
             ),
-            models.UniqueConstraint(
-                fields=["enrollment", "story"], name="one_assignment_per_person_and_story"
+            unique("one_assignment_per_person_and_story", ["enrollment", "story"]),
+            unique("one_lease_at_a_time_per_person", ["enrollment"], Q(state="leased")),
+            check(
+                "slot_is_one_of_the_storys_slots",
+                Q(slot__gte=1, slot__lte=F("slots")) | Q(slot__isnull=True, slots=0),
             ),
-            models.UniqueConstraint(
-                fields=["enrollment"], condition=Q(state="leased"), name="one_lease_at_a_time_per_person"
+            unique(
+                "one_living_assignment_per_place_in_a_stratum",
+                ["enrollment", "stratum", "place"],
+                Q(stratum__isnull=False, state__in=["reserved", "leased", "submitted", "pending"]),
             ),
-            models.CheckConstraint(
-                condition=Q(slot__gte=1, slot__lte=F("slots")) | Q(slot__isnull=True, slots=0),
-                name="slot_is_one_of_the_storys_slots",
-            ),
-            models.UniqueConstraint(
-                fields=["enrollment", "stratum", "place"],
-                condition=Q(stratum__isnull=False, state__in=["reserved", "leased", "submitted", "pending"]),
-                name="one_living_assignment_per_place_in_a_stratum",
-            ),
-            models.CheckConstraint(
-                condition=Q(stratum__isnull=False, load__isnull=False)
+            check(
+                "place_is_one_of_the_load",
+                Q(stratum__isnull=False, load__isnull=False)
                 & Q(place__isnull=False, place__gte=1, place__lte=F("load"))
                 | Q(stratum=None, place=None, load=None) & ~Q(state="reserved"),
-                name="place_is_one_of_the_load",
             ),
         ]
         triggers = [
@@ -241,20 +235,17 @@ class Vote(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["assignment", "revision"], name="one_vote_per_assignment_and_revision"
+            unique("one_vote_per_assignment_and_revision", ["assignment", "revision"]),
+            check("vote_revisions_count_from_one", Q(revision__gte=1)),
+            check(
+                "vote_is_submitted_after_it_was_served",
+                Q(first_submitted_at__gte=F("served_at")) & Q(submitted_at__gte=F("first_submitted_at")),
             ),
-            models.CheckConstraint(condition=Q(revision__gte=1), name="vote_revisions_count_from_one"),
-            models.CheckConstraint(
-                condition=Q(first_submitted_at__gte=F("served_at"))
-                & Q(submitted_at__gte=F("first_submitted_at")),
-                name="vote_is_submitted_after_it_was_served",
-            ),
-            models.CheckConstraint(
-                condition=Q(trusted_events=None, untrusted_events=None)
+            check(
+                "events_of_a_vote_are_both_known_or_neither",
+                Q(trusted_events=None, untrusted_events=None)
                 | Q(trusted_events__isnull=False, untrusted_events__isnull=False)
                 & Q(trusted_events__range=(0, MOST_EVENTS), untrusted_events__range=(0, MOST_EVENTS)),
-                name="events_of_a_vote_are_both_known_or_neither",
             ),
         ]
         triggers = [final("vote_is_final")]
@@ -294,13 +285,8 @@ class Answer(ChosenOption):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["vote", "question", "row"], name="one_answer_per_question_and_row"
-            ),
-            models.CheckConstraint(condition=~Q(question="") & ~Q(option=""), name="answer_says_something"),
-            models.CheckConstraint(
-                condition=Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS)),
-                name="answer_took_up_to_an_hour",
-            ),
+            unique("one_answer_per_question_and_row", ["vote", "question", "row"]),
+            check("answer_says_something", ~Q(question="") & ~Q(option="")),
+            check("answer_took_up_to_an_hour", Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS))),
         ]
         triggers = [final("answer_is_final")]

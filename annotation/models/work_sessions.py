@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional_time
+from accounts.schema import check, flag, optional_time
 from annotation.models.enrollments import Enrollment
 
 
@@ -35,9 +35,7 @@ class WorkSession(models.Model):
         default=True, help_text=_("The identity comes from an address that anybody could have typed.")
     )
     framed = models.BooleanField(default=False, help_text=_("Its pages are shown in the platform’s frame."))
-    test_begun = models.BooleanField(
-        default=False, db_default=False, help_text=_("A story of the test was answered in it.")
-    )
+    test_begun = flag(_("A story of the test was answered in it."))
     test_finished_at = optional_time(_("When the test was finished that this session hands in."))
     opened_at = models.DateTimeField()
     expires_at = models.DateTimeField(help_text=_("No story is assigned after this."))
@@ -45,16 +43,14 @@ class WorkSession(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state="open", settled_at=None) | ~Q(state="open") & Q(settled_at__isnull=False),
-                name="work_session_is_open_or_settled",
+            check(
+                "work_session_is_open_or_settled",
+                Q(state="open", settled_at=None) | ~Q(state="open") & Q(settled_at__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(expires_at__gte=models.F("opened_at")), name="work_session_expires_later"
-            ),
-            models.CheckConstraint(
-                condition=Q(story_limit=0) | Q(test_begun=False, test_finished_at=None),
-                name="test_is_of_a_session_without_stories",
+            check("work_session_expires_later", Q(expires_at__gte=models.F("opened_at"))),
+            check(
+                "test_is_of_a_session_without_stories",
+                Q(story_limit=0) | Q(test_begun=False, test_finished_at=None),
             ),
         ]
 

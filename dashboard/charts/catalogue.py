@@ -1,9 +1,8 @@
 """All charts, each with its page and the figures it is drawn from."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -14,8 +13,7 @@ from dashboard.charts.base import Chart
 from dashboard.figures import flags, store, tables
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The figures of a study; ``document`` is that of :func:`dashboard.figures.compute.figures`."""
 
     study: Study
@@ -23,8 +21,7 @@ class Source:
     begun_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A chart: its page (the name of the view) and its maker, which returns None if there is no data."""
 
     page: str

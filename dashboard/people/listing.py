@@ -60,7 +60,6 @@ class Person:
     """A line of the list. ``test``: ``passed``, ``failed``, ``begun``, or empty."""
 
     enrollment: Enrollment
-    pseudonym: str
     is_excluded: bool
     test: str
     seen_at: datetime | None
@@ -149,7 +148,6 @@ def _listed(people: list[Enrollment], flagged: Mapping[str, list[str]]) -> list[
     return [
         Person(
             enrollment=person,
-            pseudonym=person.pseudonym,
             is_excluded=person.pk in excluded,
             test=tests.get(person.pk, ""),
             seen_at=max(

@@ -13,7 +13,7 @@ from annotation.protocols.base import Part
 from annotation.protocols.multiple_choice import QUESTION
 from annotation.protocols.multiple_choice.item import right_key
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
-from dashboard.settings.forms import StudyForm, choose
+from dashboard.settings.forms import StudyForm, choose, number, one_of, prose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
 from qualification.models import AnswerKey, Round, RoundStory
 from qualification.rules import LONGEST_REASON, needs_reason
@@ -46,12 +46,11 @@ class RoundForm(StudyForm):
             "the minutes you state."
         ),
     )
-    attempts_allowed = forms.IntegerField(
-        label=gettext_lazy("Attempts of one participant"),
-        min_value=1,
-        max_value=20,
+    attempts_allowed = number(
+        gettext_lazy("Attempts of one participant"),
+        (1, 20),
+        gettext_lazy("Counted over all rounds of the study."),
         initial=1,
-        help_text=gettext_lazy("Counted over all rounds of the study."),
     )
     pays_on_fail = forms.BooleanField(
         label=gettext_lazy("Pay for the time of the test even if it is failed"), required=False, initial=True
@@ -125,13 +124,8 @@ class StoryKeyForm(AcceptableForm):
         everybody = {name for cell in chosen.values() for names in cell.values() for name in names}
         self.experts = sorted(everybody)
         for name in list(self.fields):
-            self.fields[REASON + name] = forms.CharField(
-                label=_("Why"),
-                required=False,
-                max_length=LONGEST_REASON,
-                initial=reasons.get(name, ""),
-                widget=forms.Textarea(attrs={"class": "text", "rows": 2}),
-                help_text=self._when(name),
+            self.fields[REASON + name] = prose(
+                _("Why"), self._when(name), rows=2, max_length=LONGEST_REASON, initial=reasons.get(name, "")
             )
 
         self.fields[MUST] = forms.BooleanField(
@@ -188,12 +182,11 @@ class StoryKeyForm(AcceptableForm):
 class NoteForm(StudyForm):
     """The note on a version of the key, the version it replaces, and who takes the round."""
 
-    note = forms.CharField(
-        label=gettext_lazy("Note about this version"),
-        required=False,
+    note = prose(
+        gettext_lazy("Note about this version"),
+        gettext_lazy("Who decided, what changes, and why. Kept with the key."),
+        rows=3,
         max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=gettext_lazy("Who decided, what changes, and why. Kept with the key."),
     )
     enough = forms.IntegerField(
         label=gettext_lazy("Acceptable answers needed to pass"),
@@ -204,14 +197,13 @@ class NoteForm(StudyForm):
         ),
     )
     after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
-    beside = forms.ChoiceField(
-        label=gettext_lazy("Who takes this round"),
-        choices=(
+    beside = one_of(
+        gettext_lazy("Who takes this round"),
+        (
             ("alone", gettext_lazy("All newcomers from now on; the active rounds are retired")),
             ("beside", gettext_lazy("Newcomers in turn with the active rounds")),
         ),
         initial="alone",
-        widget=forms.RadioSelect,
     )
 
     def __init__(self, *args: Any, asks_who: bool, grades: bool, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from annotation.models import Story, Study
 from annotation.strata import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm, choose
+from dashboard.settings.forms import RowForm, StudyForm, choose, number, prose
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
@@ -222,7 +222,7 @@ class CampaignForm(RowForm):
 class SeatsForm(StudyForm):
     """A number of submissions to add to the offer."""
 
-    more = forms.IntegerField(label=_("Additional places"), min_value=1, max_value=100_000)
+    more = number(_("Additional places"), (1, 100_000))
     offered = forms.IntegerField(min_value=1, max_value=2_147_483_647, widget=forms.HiddenInput)
     """Places that the page showed: pressed twice, the form asks for more once."""
 
@@ -261,9 +261,7 @@ class DecisionForm(StudyForm):
 class RejectionForm(StudyForm):
     """The reasons for a rejection."""
 
-    reason = forms.CharField(
-        label=_("Reason (the participant reads it)"), widget=forms.Textarea(attrs={"rows": 4})
-    )
+    reason = prose(_("Reason (the participant reads it)"), rows=4, required=True)
     category = forms.ChoiceField(label=_("Kind of reason"), required=False)
     leave_group = forms.BooleanField(required=False)
 

@@ -8,7 +8,7 @@ from typing import Any
 from accounts.models import Environment
 from annotation.actions.designs import design_of
 from annotation.actions.instructions import texts_of
-from annotation.actions.settings import settings_of
+from annotation.actions.studies import settings_of
 from annotation.models import CheckKey, Story, Study
 from dashboard.quality.hidden_checks import accepted_by
 from dashboard.releases.human_baseline import newest_consent

@@ -80,10 +80,24 @@ class RowForm(StudyForm, forms.ModelForm):  # type: ignore[type-arg]  # not subs
                 self.add_error(field.name, error)
 
 
-def prose(label: Any, help_text: Any, *, rows: int = 4, required: bool = False) -> forms.CharField:
+def prose(
+    label: Any, help_text: Any = "", *, rows: int = 4, required: bool = False, **options: Any
+) -> forms.CharField:
     """Return a field for a text of several lines."""
-    widget = forms.Textarea(attrs={"rows": rows})
-    return forms.CharField(label=label, help_text=help_text, required=required, widget=widget)
+    widget = forms.Textarea(attrs={"rows": rows, "class": "text"})
+    return forms.CharField(label=label, help_text=help_text, required=required, widget=widget, **options)
+
+
+def number(label: Any, within: tuple[int, int], help_text: Any = "", **options: Any) -> forms.IntegerField:
+    """Return a field for a whole number from the first to the second of two."""
+    least, most = within
+    return forms.IntegerField(label=label, min_value=least, max_value=most, help_text=help_text, **options)
+
+
+def one_of(label: Any, choices: Any, help_text: Any = "", **options: Any) -> forms.ChoiceField:
+    """Return a field for one of a few choices, which are all in sight."""
+    widget = forms.RadioSelect
+    return forms.ChoiceField(label=label, choices=choices, help_text=help_text, widget=widget, **options)
 
 
 def _slug(**options: Any) -> forms.CharField:
@@ -100,15 +114,14 @@ def _slug(**options: Any) -> forms.CharField:
 
 
 def _environment() -> forms.ChoiceField:
-    return forms.ChoiceField(
-        label=_("Real study or test run"),
-        choices=(
+    return one_of(
+        _("Real study or test run"),
+        (
             (Environment.LIVE, _("A real study: answers are data")),
             (Environment.REHEARSAL, _("A test run: to try things out; its answers are never used")),
         ),
+        _("This cannot change later. To turn a test run into a real study, clone it."),
         initial=Environment.LIVE,
-        widget=forms.RadioSelect,
-        help_text=_("This cannot change later. To turn a test run into a real study, clone it."),
     )
 
 
@@ -163,19 +176,19 @@ class SettingsForm(RowForm):
 class NewStudyForm(SettingsForm):
     """Everything that a new study needs, except its stories."""
 
-    test = forms.ChoiceField(
-        label=_("Test before the stories"),
-        choices=TESTS,
-        widget=forms.RadioSelect,
-        help_text=_("In the published procedure, 19 of 100 people passed the test."),
+    test = one_of(
+        _("Test before the stories"),
+        TESTS,
+        _("In the published procedure, 19 of 100 people passed the test."),
     )
-    consent = forms.CharField(
-        label=_("Consent text"),
-        widget=forms.Textarea(attrs={"rows": 14}),
-        help_text=_(
+    consent = prose(
+        _("Consent text"),
+        _(
             "What participants agree to. This is an example: adapt it to your participants, your pay and "
             "your ethics board. A blank line starts a new paragraph; {contact} becomes the address above."
         ),
+        rows=14,
+        required=True,
     )
     slug = _slug()
     environment = _environment()
@@ -212,24 +225,22 @@ def filled_in(consent: str, contact: str) -> str:
 class ConsentForm(StudyForm):
     """A new version of the consent text."""
 
-    consent = forms.CharField(
-        label=_("New version"),
-        widget=forms.Textarea(attrs={"rows": 14}),
-        help_text=_(
-            "A blank line starts a new paragraph. Participants who agreed to an older one are asked again."
-        ),
+    consent = prose(
+        _("New version"),
+        _("A blank line starts a new paragraph. Participants who agreed to an older one are asked again."),
+        rows=14,
+        required=True,
     )
 
 
 class InstructionsForm(StudyForm):
     """A study's own instructions, examples and texts."""
 
-    page = forms.CharField(
-        label=_("Instructions"),
-        widget=forms.Textarea(attrs={"rows": 20}),
-        help_text=_(
-            "Keep it to one short page. A blank line starts a paragraph; a line “# Title” starts a section."
-        ),
+    page = prose(
+        _("Instructions"),
+        _("Keep it to one short page. A blank line starts a paragraph; a line “# Title” starts a section."),
+        rows=20,
+        required=True,
     )
     before_test = prose(_("Before the test"), _("Shown above the rules of the test."))
     thanks = prose(_("At the end"), _("Shown to participants who stop or have finished."))
@@ -237,14 +248,13 @@ class InstructionsForm(StudyForm):
     def __init__(self, protocol: Protocol, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for question in protocol.questions:
-            self.fields[f"{EXAMPLES}{question.key}"] = forms.CharField(
-                label=_("Examples: %(question)s") % {"question": question.title},
-                required=False,
-                widget=forms.Textarea(attrs={"rows": 16, "class": "text"}),
-                help_text=_(
+            self.fields[f"{EXAMPLES}{question.key}"] = prose(
+                _("Examples: %(question)s") % {"question": question.title},
+                _(
                     "Lines “Label: text” for what is shown, then “Answer: …” and “Why: …”. A blank line "
                     "starts the next example."
                 ),
+                rows=16,
             )
 
         self.order_fields(["page", *(name for name in self.fields if name.startswith(EXAMPLES))])
@@ -308,16 +318,15 @@ class UploadForm(_FileForm):
         widget=forms.FileInput(attrs={"accept": ".jsonl,.ndjson,.json,.csv"}),
         help_text=_("One story per line as JSON, or CSV with a header."),
     )
-    role = forms.ChoiceField(
-        label=_("What the stories are for"),
-        choices=(
+    role = one_of(
+        _("What the stories are for"),
+        (
             (Story.Role.MAIN, _("For annotation")),
             (Story.Role.QUALIFICATION, _("For the qualification test or practice")),
             (Story.Role.QUIZ, _("Questions of a comprehension quiz")),
             (Story.Role.CHECK, _("Hidden checks with known answers")),
         ),
         initial=Story.Role.MAIN,
-        widget=forms.RadioSelect,
     )
     license = forms.CharField(
         label=_("Licence of the file"),

@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional_time, researcher
-from accounts.triggers import stays
+from accounts.models import researcher
+from accounts.schema import optional_time, stays
 from publishing.models.releases import Release, once_published
 
 

@@ -12,9 +12,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional_time, researcher
-from accounts.models import Environment
-from accounts.triggers import before, final, refuse_if, stays
+from accounts.models import Environment, researcher
+from accounts.schema import before, final, optional_time, refuse_if, stays
 from annotation.models import Study
 from publishing import store
 

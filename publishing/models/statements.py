@@ -10,8 +10,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import researcher
-from accounts.triggers import final
+from accounts.models import researcher
+from accounts.schema import final
 from annotation.models import Study
 from publishing.facts import Statement
 from publishing.models.releases import Release

@@ -8,9 +8,10 @@ from django.utils.translation import gettext
 
 from accounts.rows import locked
 from annotation import actions as annotation_actions
+from annotation.errors import ChangedMeanwhile, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession
 from qualification.actions.rounds import lock_rounds_of
-from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NoAttemptLeft, NoRound, NotTheirTurn
+from qualification.errors import AlreadyHandedIn, NotTheirTurn
 from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
 from qualification.queries import (
     cell_of,
@@ -28,8 +29,8 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
     """Return the annotator's open attempt, or start a new one at their next round.
 
     ``session_id`` is the work session of the visit. Raise :class:`NotTheirTurn` if they have not consented
-    or have a result already, the study is not open or the visit was given up; :class:`NoRound`; or
-    :class:`NoAttemptLeft`.
+    or have a result already, the study is not open or the visit was given up; and :class:`WrongState`
+    where the study has no active round, or they have no attempt left.
     """
     enrollment = locked(enrollment, "study")
     check_their_turn(enrollment, session_id)
@@ -46,9 +47,9 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
     lock_rounds_of(enrollment.study)
     following = next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
     if following is None:
-        raise NoRound(gettext("This study has no qualification round yet."))
+        raise WrongState(gettext("This study has no qualification round yet."))
     if not following.left:
-        raise NoAttemptLeft(gettext("You have used every attempt at the test."))
+        raise WrongState(gettext("You have used every attempt at the test."))
     attempt = Attempt.objects.create(
         round=following.round,
         enrollment=enrollment,
@@ -85,7 +86,7 @@ def save_answers(
     ``after`` names the answers that the annotator saw (:func:`saved_version`): a form that comes late never
     undoes newer ones. Answers that are stored already are left as they are.
 
-    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, :class:`AnsweredMeanwhile`, or
+    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, :class:`ChangedMeanwhile`, or
     :class:`NotTheirTurn` if the annotator was suspended or left meanwhile.
     """
     attempt = _lock_attempt(attempt)
@@ -100,7 +101,7 @@ def save_answers(
             "You answered this story in another window or on another device meanwhile. Those answers are "
             "kept: look at them first."
         )
-        raise AnsweredMeanwhile(told)
+        raise ChangedMeanwhile(told)
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
     AttemptAnswer.objects.bulk_create(
         AttemptAnswer(attempt=attempt, round_story=round_story, **choice._asdict()) for choice in choices

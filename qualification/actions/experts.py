@@ -8,17 +8,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.rows import locked
+from annotation.errors import InvalidInput, WrongState
 from annotation.models import Event, Membership, Study
 from qualification.actions.rounds import check_has_test, lock_rounds_of, record_about_round, remember_readers
-from qualification.errors import (
-    AlreadyHandedIn,
-    GatheringOver,
-    IncompleteReview,
-    InvalidExpert,
-    KeyIsFrozen,
-    NothingHandedIn,
-    RoundIsActive,
-)
+from qualification.errors import AlreadyHandedIn
 from qualification.experts import people_who_know
 from qualification.models import ExpertAnswer, ExpertReview, Round, RoundStory
 
@@ -29,15 +22,15 @@ def ask_experts(
 ) -> list[ExpertReview]:
     """Ask members of the study to answer the round's stories. Those asked already are skipped.
 
-    Raise :class:`InvalidExpert` if there are none, or for somebody who is no member, or who can or could
-    read a key of these stories (also if they were asked and dismissed before); :class:`GatheringOver` once
-    answers are revealed; :class:`KeyIsFrozen` once the round has attempts; :class:`RoundIsActive` while it
-    is active; and :class:`NoTestHere` for a study that relies on another study's test.
+    Raise :class:`InvalidInput` if there are none, or for somebody who is no member, or who can or could
+    read a key of these stories (also if they were asked and dismissed before); and :class:`WrongState` once
+    answers are revealed or the round has attempts, while it is active, or for a study that relies on
+    another study's test.
     """
     round = _lock(round)
     check_has_test(round.study)
     if round.attempts.exists():
-        raise KeyIsFrozen(
+        raise WrongState(
             _("Annotators have attempted this round, so its key can’t change. Create a new round instead.")
         )
     if round.state == Round.State.ACTIVE:
@@ -45,13 +38,13 @@ def ask_experts(
             "This round is active, and its first attempt freezes its key. Retire the round first, or "
             "create a new round of these stories and ask the experts there."
         )
-        raise RoundIsActive(told)
+        raise WrongState(told)
     if not experts:
-        raise InvalidExpert(_("Choose at least one expert."))
+        raise InvalidInput(_("Choose at least one expert."))
     members = set(Membership.objects.filter(study=round.study_id).values_list("user", flat=True))
     strangers = sorted(str(expert) for expert in experts if expert.pk not in members)
     if strangers:
-        raise InvalidExpert(
+        raise InvalidInput(
             _("Only members of the study can be its experts. Not members: %(names)s."),
             names=", ".join(strangers),
         )
@@ -74,7 +67,7 @@ def ask_experts(
 
 
 def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
-    """Raise :class:`InvalidExpert` for those who know a key. Those asked already are kept from keys."""
+    """Raise :class:`InvalidInput` for those who know a key. Those asked already are kept from keys."""
     there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
     knowing = people_who_know(round, [expert for expert in experts if expert.pk not in there])
     if knowing:
@@ -82,7 +75,7 @@ def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
             "Experts must answer blind. These people could have read a key of these stories, or "
             "revealed answers: %(names)s."
         )
-        raise InvalidExpert(told, names=", ".join(sorted(map(str, knowing))))
+        raise InvalidInput(told, names=", ".join(sorted(map(str, knowing))))
 
 
 @transaction.atomic
@@ -114,7 +107,7 @@ def save_expert_answers(
 ) -> None:
     """Store an expert's answers about one story of the round. They can change until handed in.
 
-    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, or :class:`InvalidExpert` for a
+    Raise ``IncompleteForm`` (and store nothing), :class:`AlreadyHandedIn`, or :class:`WrongState` for a
     dismissed expert or one who is no longer a member.
     """
     review = _held(review)
@@ -131,15 +124,15 @@ def save_expert_answers(
 def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> ExpertReview:
     """Hand in an expert's answers, for good. The last expert's submission reveals all answers.
 
-    Raise :class:`IncompleteReview` if an answer is missing, :class:`AlreadyHandedIn`, or
-    :class:`InvalidExpert` for a dismissed expert or one who is no longer a member.
+    Raise :class:`AlreadyHandedIn`, or :class:`WrongState` if an answer is missing, and for a dismissed
+    expert or one who is no longer a member.
     """
     round = _lock(review.round)
     review = _held(review)
     _check_waited_for(review)
     if missing := _incomplete(review):
         told = _("Answers are missing for these stories: %(positions)s.")
-        raise IncompleteReview(told % {"positions": ", ".join(map(str, missing))}, missing)
+        raise WrongState(told, positions=", ".join(map(str, missing)))
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
@@ -152,13 +145,13 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
 def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
     """Reveal the answers handed in so far, without waiting for the other experts.
 
-    Raise :class:`NothingHandedIn`. A round whose answers are revealed already is returned unchanged.
+    Raise :class:`WrongState` if none were. A round whose answers are revealed already is returned unchanged.
     """
     round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
         return round
     if not round.reviews.filter(handed_in_at__isnull=False).exists():
-        raise NothingHandedIn(_("No expert has handed in yet, so there is nothing to reveal."))
+        raise WrongState(_("No expert has handed in yet, so there is nothing to reveal."))
     for review in round.reviews.pending().select_for_update():
         _dismiss(round, review, by=by, now=now)
     _reveal(round, by=by, now=now)
@@ -196,10 +189,10 @@ def _incomplete(review: ExpertReview) -> list[int]:
 
 
 def _lock(round: Round) -> Round:
-    """Lock the study's rounds and return this one. Raise :class:`GatheringOver` if it is revealed."""
+    """Lock the study's rounds and return this one. Raise :class:`WrongState` if it is revealed."""
     round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
-        raise GatheringOver(_("The experts’ answers are revealed, so nobody can answer blind any more."))
+        raise WrongState(_("The experts’ answers are revealed, so nobody can answer blind any more."))
     return round
 
 
@@ -213,6 +206,6 @@ def _held(review: ExpertReview) -> ExpertReview:
 
 def _check_waited_for(review: ExpertReview) -> None:
     if review.dismissed_at:
-        raise InvalidExpert(_("Your answers are no longer needed."))
+        raise WrongState(_("Your answers are no longer needed."))
     if not Membership.objects.filter(study=review.round.study_id, user=review.expert).exists():
-        raise InvalidExpert(_("You are no longer a member of the study, so your answers are not needed."))
+        raise WrongState(_("You are no longer a member of the study, so your answers are not needed."))

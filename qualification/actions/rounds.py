@@ -10,17 +10,9 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.rows import locked
 from annotation import actions as annotation_actions
+from annotation.errors import ChangedMeanwhile, InvalidInput, InvalidKey, WrongState
 from annotation.grading import key_problems
 from annotation.models import Event, Story, Study
-from qualification.errors import (
-    ExpertsAtWork,
-    InvalidKey,
-    InvalidRound,
-    KeyChanged,
-    KeyIsFrozen,
-    LastActiveRound,
-    NoTestHere,
-)
 from qualification.experts import chosen_in, counts, readers_in, why_undecided
 from qualification.models import TESTS, AcceptableOption, AnswerKey, KeyReader, KeyReason, Round, RoundStory
 from qualification.queries import why_no_test
@@ -41,8 +33,8 @@ def create_round(
 ) -> Round:
     """Create a round of these stories, in this order. It can be attempted once it has an answer key.
 
-    Raise :class:`InvalidRound` for no stories, a repeated story, one that is not a qualification story of
-    the study, or one whose answers practice would give away; and :class:`NoTestHere` for a study that relies
+    Raise :class:`InvalidInput` for no stories, a repeated story, one that is not a qualification story of
+    the study, or one whose answers practice would give away; and :class:`WrongState` for a study that relies
     on another study's test.
     """
     check_has_test(locked(study))
@@ -52,14 +44,14 @@ def create_round(
     }
     unknown = [story_id for story_id in story_ids if story_id not in stories]
     if unknown:
-        raise InvalidRound(
+        raise InvalidInput(
             _("Not imported into “%(study)s” with the role %(role)s: %(stories)s. Import them first."),
             study=study.slug,
             role=Round(kind=kind).role,
             stories=", ".join(unknown),
         )
     if not story_ids or len(set(story_ids)) != len(story_ids):
-        raise InvalidRound(_("A round needs at least one story, and each story once."))
+        raise InvalidInput(_("A round needs at least one story, and each story once."))
     _check_kept_apart(study, [stories[story_id] for story_id in story_ids], kind)
     last = Round.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     made = Round.objects.create(
@@ -96,7 +88,7 @@ def record_about_round(
 
 
 def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None:
-    """Raise :class:`InvalidRound` for texts whose answers one round would show and another ask in earnest."""
+    """Raise :class:`InvalidInput` for texts whose answers one round would show and another ask in earnest."""
     used = RoundStory.objects.filter(round__study=study)
     others = used.exclude(round__kind=kind) if kind in TESTS else used.filter(round__kind__in=TESTS)
     earnest = Q(pk__in=others.values("story"))
@@ -109,21 +101,21 @@ def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None
             "Practice and quizzes show the right answers, so their texts can’t be in a test, be voted on "
             "or be hidden checks: %(stories)s."
         )
-        raise InvalidRound(told, stories=", ".join(secret))
+        raise InvalidInput(told, stories=", ".join(secret))
 
 
 @transaction.atomic
 def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
     """Activate a retired round again, alternating with other active rounds; practice replaces practice.
 
-    Raise :class:`InvalidRound` for a round without a key or practice of a text that is voted on, and
-    :class:`ExpertsAtWork` while experts are answering: the first attempt would freeze the key. An active
-    round is returned unchanged.
+    Raise :class:`InvalidInput` for practice of a text that is voted on, and :class:`WrongState` for a round
+    without a key and while experts are answering: the first attempt would freeze the key. An active round is
+    returned unchanged.
     """
     rounds = lock_rounds_of(round.study)
     round = rounds[round.pk]
     if round.state == Round.State.PREPARING:
-        raise InvalidRound(_("The round has no answer key yet, so nobody can take it."))
+        raise WrongState(_("The round has no answer key yet, so nobody can take it."))
     check_decided(round)
     if round.is_practice or _others_differ(round, rounds.values()):
         retire_others(round, rounds.values(), by=by, now=now)
@@ -134,15 +126,14 @@ def activate_round(*, round: Round, by: User | None, now: datetime) -> Round:
 def retire_round(*, round: Round, by: User | None, now: datetime) -> Round:
     """Stop giving the round to new annotators. Open attempts can be finished.
 
-    Raise :class:`LastActiveRound` for the only active round of the test, and :class:`InvalidRound` for one
-    without a key.
+    Raise :class:`WrongState` for the only active round of the test, and for one without a key.
     """
     round = lock_rounds_of(round.study)[round.pk]
     if round.state == Round.State.PREPARING:
-        raise InvalidRound(_("The round has no answer key yet, so it is not active."))
+        raise WrongState(_("The round has no answer key yet, so it is not active."))
     others = Round.objects.active_in(round.study).exclude(pk=round.pk)
     if round.state == Round.State.ACTIVE and not round.is_practice and not others.exists():
-        raise LastActiveRound(
+        raise WrongState(
             _("This is the only active round, and without it there is no test. Activate another round first.")
         )
     return move_round(round=round, state=Round.State.RETIRED, by=by, now=now)
@@ -163,15 +154,15 @@ def _others_differ(round: Round, rounds: Iterable[Round]) -> bool:
 
 
 def check_has_test(study: Study) -> None:
-    """Raise :class:`NoTestHere` for a study that relies on another study's test."""
+    """Raise :class:`WrongState` for a study that relies on another study's test."""
     if why_not := why_no_test(study):
-        raise NoTestHere(why_not)
+        raise WrongState(why_not)
 
 
 def check_decided(round: Round) -> None:
-    """Raise :class:`ExpertsAtWork` for a round whose experts' answers are not revealed."""
+    """Raise :class:`WrongState` for a round whose experts' answers are not revealed."""
     if why_not := why_undecided(round):
-        raise ExpertsAtWork(why_not)
+        raise WrongState(why_not)
 
 
 @transaction.atomic
@@ -193,7 +184,7 @@ def lock_rounds_of(study: Study) -> dict[int, Round]:
 def move_round(*, round: Round, state: Round.State, by: User | None, now: datetime) -> Round:
     """Set a locked round's state and record the event, unless it is in that state already.
 
-    Raise :class:`InvalidRound` for practice of a text that was imported to be voted on meanwhile.
+    Raise :class:`InvalidInput` for practice of a text that was imported to be voted on meanwhile.
     """
     if round.state != state:
         if round.is_practice and state == Round.State.ACTIVE:
@@ -238,9 +229,9 @@ def set_answer_key(
     all of those about the stories in ``must_pass``.
 
     Raise :class:`InvalidKey` with all missing or unknown entries, among them missing reasons where experts
-    disagree or the key departs from their choice; :class:`KeyIsFrozen` once the round has attempts;
-    :class:`ExpertsAtWork` before the experts' answers are revealed; :class:`KeyChanged` if ``after`` is not
-    the newest version; and :class:`NoTestHere` for a study that relies on another study's test.
+    disagree or the key departs from their choice; :class:`ChangedMeanwhile` if ``after`` is not the newest
+    version; and :class:`WrongState` once the round has attempts, before the experts' answers are revealed,
+    or for a study that relies on another study's test.
     """
     study = locked(round.study)
     check_has_test(study)
@@ -248,14 +239,14 @@ def set_answer_key(
     round = rounds[round.pk]
     reasons = reasons or {}
     if round.attempts.exists():
-        raise KeyIsFrozen(
+        raise WrongState(
             _("Annotators have attempted this round, so its key can’t change. Create a new round instead.")
         )
     check_decided(round)
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:
         told = _("Version %(version)s of the key has been saved in the meantime. Look at it first.")
-        raise KeyChanged(told, version=last)
+        raise ChangedMeanwhile(told, version=last)
     round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = [
         *_key_problems(round_stories, acceptable, enough, must_pass),

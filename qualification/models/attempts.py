@@ -7,8 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, optional_time
-from accounts.triggers import CHANGE, after, before, final
+from accounts.schema import CHANGE, after, before, check, final, flag, optional, optional_time, unique
 from annotation.models import Enrollment, InstructionText
 from annotation.models.options import ChosenOption
 from qualification.models.rounds import AnswerKey, Round, RoundStory
@@ -59,40 +58,27 @@ class Attempt(models.Model):
     submitted_at = optional_time()
     passed = models.BooleanField(null=True, blank=True)
     voided_at = optional_time()
-    was_theirs = models.BooleanField(
-        default=True,
-        db_default=True,
-        help_text=_("No: void because somebody else took the test in their name."),
-    )
+    was_theirs = flag(_("No: void because somebody else took the test in their name."), initial=True)
 
     objects = AttemptQuerySet.as_manager()
 
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(
-                fields=["enrollment", "number"],
-                condition=~Q(state="void"),
-                name="one_attempt_per_number_and_person",
-            ),
-            models.UniqueConstraint(
-                fields=["enrollment"], condition=Q(state="started"), name="one_attempt_at_a_time_per_person"
-            ),
-            models.CheckConstraint(
-                condition=Q(number__gte=1) & Q(number__lte=F("attempts_allowed")),
-                name="attempt_is_one_of_those_allowed",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="started", submitted_at=None, passed=None)
+            unique("one_attempt_per_number_and_person", ["enrollment", "number"], ~Q(state="void")),
+            unique("one_attempt_at_a_time_per_person", ["enrollment"], Q(state="started")),
+            check("attempt_is_one_of_those_allowed", Q(number__gte=1) & Q(number__lte=F("attempts_allowed"))),
+            check(
+                "attempt_is_graded_when_handed_in",
+                Q(state="started", submitted_at=None, passed=None)
                 | Q(state="submitted", submitted_at__isnull=False, passed__isnull=False)
                 | Q(state="void", submitted_at=None, passed=None)
                 | Q(state="void", submitted_at__isnull=False, passed__isnull=False),
-                name="attempt_is_graded_when_handed_in",
             ),
-            models.CheckConstraint(
-                condition=Q(state="void", voided_at__isnull=False)
+            check(
+                "attempt_is_void_since_a_time",
+                Q(state="void", voided_at__isnull=False)
                 | ~Q(state="void") & Q(voided_at=None, was_theirs=True),
-                name="attempt_is_void_since_a_time",
             ),
         ]
         triggers = [
@@ -122,12 +108,8 @@ class AttemptAnswer(ChosenOption):
     class Meta:
         ordering = ("attempt", "round_story", "question", "row")
         constraints = [
-            models.UniqueConstraint(
-                fields=["attempt", "round_story", "question", "row"], name="one_attempt_answer_per_question"
-            ),
-            models.CheckConstraint(
-                condition=~Q(question="") & ~Q(option=""), name="attempt_answer_says_something"
-            ),
+            unique("one_attempt_answer_per_question", ["attempt", "round_story", "question", "row"]),
+            check("attempt_answer_says_something", ~Q(question="") & ~Q(option="")),
         ]
         triggers = [
             final("graded_answer_is_final", condition=pgtrigger.Q(old__accepted__isnull=False)),
@@ -152,14 +134,11 @@ class PracticeAnswer(ChosenOption):
     class Meta:
         ordering = ("enrollment", "round_story", "turn", "question", "row")
         constraints = [
-            models.UniqueConstraint(
-                fields=["enrollment", "round_story", "turn", "question", "row"],
-                name="one_practice_answer_per_question_and_turn",
+            unique(
+                "one_practice_answer_per_question_and_turn",
+                ["enrollment", "round_story", "turn", "question", "row"],
             ),
-            models.CheckConstraint(
-                condition=~Q(question="") & ~Q(option="") & Q(turn__gte=1),
-                name="practice_answer_says_something",
-            ),
+            check("practice_answer_says_something", ~Q(question="") & ~Q(option="") & Q(turn__gte=1)),
         ]
         triggers = [
             final("practice_answer_is_final"),

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils.functional import cached_property
 from django.utils.translation import gettext, gettext_lazy as _
 
-from accounts.fields import optional_time, researcher
-from accounts.triggers import CHANGE, after, before, final, stays
+from accounts.models import researcher
+from accounts.schema import CHANGE, after, before, check, final, fixed, optional_time, stays, unique
 from annotation.models import Story, Study
 from annotation.models.options import ChosenOption
 from annotation.protocols.base import field_name
@@ -70,19 +70,15 @@ class Round(models.Model):
     class Meta:
         ordering = ("study", "number")
         constraints = [
-            models.UniqueConstraint(fields=["study", "number"], name="one_round_per_number_in_a_study"),
-            models.CheckConstraint(condition=Q(attempts_allowed__gte=1), name="round_allows_an_attempt"),
-            models.CheckConstraint(
-                condition=Q(state__in=["preparing", "active", "retired"]), name="round_has_a_known_state"
-            ),
-            models.UniqueConstraint(
-                fields=["study"],
-                condition=Q(state="active") & ~Q(kind__in=["test", "quiz"]),
-                name="one_open_practice_in_a_study",
+            unique("one_round_per_number_in_a_study", ["study", "number"]),
+            check("round_allows_an_attempt", Q(attempts_allowed__gte=1)),
+            check("round_has_a_known_state", Q(state__in=["preparing", "active", "retired"])),
+            unique(
+                "one_open_practice_in_a_study", ["study"], Q(state="active") & ~Q(kind__in=["test", "quiz"])
             ),
         ]
         triggers = [
-            pgtrigger.ReadOnly(name="round_keeps_its_kind", fields=["kind"]),
+            fixed("round_keeps_its_kind", ["kind"]),
             final(
                 "round_is_revealed_for_good",
                 pgtrigger.Update,
@@ -136,9 +132,9 @@ class RoundStory(models.Model):
         verbose_name_plural = "round stories"
         ordering = ("round", "position")
         constraints = [
-            models.UniqueConstraint(fields=["round", "story"], name="a_story_is_once_in_a_round"),
-            models.UniqueConstraint(fields=["round", "position"], name="one_story_per_position_in_a_round"),
-            models.CheckConstraint(condition=Q(position__gte=1), name="round_positions_count_from_one"),
+            unique("a_story_is_once_in_a_round", ["round", "story"]),
+            unique("one_story_per_position_in_a_round", ["round", "position"]),
+            check("round_positions_count_from_one", Q(position__gte=1)),
         ]
         triggers = [
             after("stories_stay_under_a_key", pgtrigger.Insert | CHANGE, STAYS_UNDER_ITS_KEY),
@@ -174,10 +170,8 @@ class ExpertReview(models.Model):
     class Meta:
         ordering = ("round", "asked_at", "pk")
         constraints = [
-            models.UniqueConstraint(fields=["round", "expert"], name="one_review_per_expert_and_round"),
-            models.CheckConstraint(
-                condition=Q(handed_in_at=None) | Q(dismissed_at=None), name="who_handed_in_is_not_dismissed"
-            ),
+            unique("one_review_per_expert_and_round", ["round", "expert"]),
+            check("who_handed_in_is_not_dismissed", Q(handed_in_at=None) | Q(dismissed_at=None)),
         ]
         triggers = [
             stays("expert_review_stays"),
@@ -186,7 +180,7 @@ class ExpertReview(models.Model):
                 pgtrigger.Update,
                 condition=pgtrigger.Q(old__handed_in_at__isnull=False),
             ),
-            pgtrigger.ReadOnly(name="expert_review_is_theirs", fields=["round", "expert"]),
+            fixed("expert_review_is_theirs", ["round", "expert"]),
             after("nobody_is_asked_once_open", pgtrigger.Insert | pgtrigger.Update, NOTHING_IS_OPEN),
         ]
 
@@ -216,12 +210,8 @@ class ExpertAnswer(ChosenOption):
     class Meta:
         ordering = ("review", "round_story", "question", "row")
         constraints = [
-            models.UniqueConstraint(
-                fields=["review", "round_story", "question", "row"], name="one_expert_answer_per_question"
-            ),
-            models.CheckConstraint(
-                condition=~Q(question="") & ~Q(option=""), name="expert_answer_says_something"
-            ),
+            unique("one_expert_answer_per_question", ["review", "round_story", "question", "row"]),
+            check("expert_answer_says_something", ~Q(question="") & ~Q(option="")),
         ]
         triggers = [
             before("handed_in_answer_is_final", pgtrigger.Insert | CHANGE, BLIND_AND_FINAL),
@@ -250,10 +240,8 @@ class AnswerKey(models.Model):
     class Meta:
         ordering = ("round", "version")
         constraints = [
-            models.UniqueConstraint(fields=["round", "version"], name="one_answer_key_per_version"),
-            models.CheckConstraint(
-                condition=Q(enough=None) | Q(enough__gte=1), name="a_key_asks_for_an_acceptable_answer"
-            ),
+            unique("one_answer_key_per_version", ["round", "version"]),
+            check("a_key_asks_for_an_acceptable_answer", Q(enough=None) | Q(enough__gte=1)),
         ]
         triggers = [final("key_version_is_final")]
 
@@ -287,9 +275,7 @@ class AcceptableOption(ChosenOption):
     class Meta:
         ordering = ("key", "round_story", "question", "row", "option")
         constraints = [
-            models.UniqueConstraint(
-                fields=["key", "round_story", "question", "row", "option"], name="an_option_is_accepted_once"
-            )
+            unique("an_option_is_accepted_once", ["key", "round_story", "question", "row", "option"])
         ]
         triggers = [
             final("answer_key_is_final"),
@@ -310,10 +296,8 @@ class KeyReason(models.Model):
     class Meta:
         ordering = ("key", "round_story", "question", "row")
         constraints = [
-            models.UniqueConstraint(
-                fields=["key", "round_story", "question", "row"], name="one_reason_per_question_of_a_key"
-            ),
-            models.CheckConstraint(condition=~Q(reason=""), name="reason_of_a_key_says_something"),
+            unique("one_reason_per_question_of_a_key", ["key", "round_story", "question", "row"]),
+            check("reason_of_a_key_says_something", ~Q(reason="")),
         ]
         triggers = [
             final("key_reason_is_final"),
@@ -336,9 +320,7 @@ class KeyReader(models.Model):
 
     class Meta:
         ordering = ("round", "reader")
-        constraints = [
-            models.UniqueConstraint(fields=["round", "reader"], name="a_reader_is_remembered_once")
-        ]
+        constraints = [unique("a_reader_is_remembered_once", ["round", "reader"])]
         triggers = [final("reader_is_not_forgotten")]
 
     def __str__(self) -> str:

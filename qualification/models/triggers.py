@@ -2,7 +2,7 @@
 
 import pgtrigger
 
-from accounts.triggers import after, before, refuse_if
+from accounts.schema import after, before, refuse_if
 
 BLIND_AND_FINAL = refuse_if(
     """EXISTS (SELECT FROM qualification_expertreview r WHERE r.id IN (NEW.review_id, OLD.review_id)

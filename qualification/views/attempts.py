@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.errors import DomainError
 from annotation.access import annotator_page, is_given_up, page_url, session_id, work_session
+from annotation.errors import ChangedMeanwhile
 from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
@@ -19,7 +20,7 @@ from annotation.queries import stories_left, work_so_far
 from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, number, page, settled
 from qualification import actions
-from qualification.errors import AlreadyHandedIn, AnsweredMeanwhile, NotTheirTurn
+from qualification.errors import AlreadyHandedIn, NotTheirTurn
 from qualification.models import AnswerKey, Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
 from qualification.queries import next_attempt, pass_mark, practice_of, saved_version
 from tomannot import clock
@@ -88,7 +89,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
     except (AlreadyHandedIn, NotTheirTurn):
         enrollment.refresh_from_db(fields=["state"])
         return _not_any_more(request, enrollment, position)
-    except AnsweredMeanwhile as error:
+    except ChangedMeanwhile as error:
         again = {"url": request.get_full_path(), "label": _("See the answers")}
         return lost(request, enrollment, _sent_draft(request, position), str(error), again)
     return settled(go(request, _next_page(request, attempt, position)), _sent_draft(request, position))

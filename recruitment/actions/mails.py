@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from accounts.actions import AskedToBeForgotten, confirm_email, recognise, set_email
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions as annotation_actions
+from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, Study
 from recruitment import mails, queries
-from recruitment.errors import CannotMail, MailFailed, MailRefused
+from recruitment.errors import MailFailed, MailRefused
 from recruitment.mails import Kind
 from recruitment.queue import queue_mail
 
@@ -31,11 +32,11 @@ def give_address(
     """Store the person's e-mail address, and mail it a request to confirm.
 
     A confirmed address stays until the new one is confirmed, and gets a mail about it, in case somebody else
-    used the person's link. An empty address removes it. Raise :class:`CannotMail`,
+    used the person's link. An empty address removes it. Raise :class:`WrongState`,
     ``accounts.actions.Erased``, or :class:`NotQueued` if the address is stored but no mail was queued.
     """
     if address and not settings.SENDS_MAIL:
-        raise CannotMail(_("This site sends no mail."))
+        raise WrongState(_("This site sends no mail."))
     had = queries.address_of(enrollment)
     identity = set_email(
         annotator=enrollment.annotator,
@@ -76,10 +77,10 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 def ask_for_links(*, address: str) -> None:
     """Mail an address its personal links. Known and unknown addresses take the same time.
 
-    Raise :class:`CannotMail` and :class:`NotQueued`.
+    Raise :class:`WrongState` and :class:`NotQueued`.
     """
     if not settings.SENDS_MAIL:
-        raise CannotMail(_("This site sends no mail."))
+        raise WrongState(_("This site sends no mail."))
     owners = PlatformIdentity.objects.filter(  # one live, one in rehearsals
         platform=queries.EMAIL, person=address.strip().lower(), confirmed_at__isnull=False
     ).order_by("pk")
@@ -94,12 +95,12 @@ def invite_by_mail(
     """Invite the people with these addresses, and send each their link.
 
     Whoever gives an address here vouches for it, so it counts as confirmed, and somebody known by it
-    stays the same person. Raise :class:`InvalidAddress` and :class:`CannotMail` (this site sends no mail, or
+    stays the same person. Raise :class:`InvalidAddress` and :class:`WrongState` (this site sends no mail, or
     somebody had their data deleted, left the study or declined); then nobody is invited. Raise
     :class:`NotQueued` when everybody is invited but no mail could be queued.
     """
     if not settings.SENDS_MAIL:
-        raise CannotMail(_("This site sends no mail: EMAIL_URL is not set."))
+        raise WrongState(_("This site sends no mail: EMAIL_URL is not set."))
     given = list(dict.fromkeys(mails.read_address(one) for one in addresses))
     # In one order, so that two invitations of the same people do not wait for each other.
     people = {one: _known_by(one, study=study, language=language, now=now) for one in sorted(given)}
@@ -110,13 +111,13 @@ def invite_by_mail(
 def send_link(*, enrollment: Enrollment, by: User | None) -> None:
     """Send a person the link to this study again.
 
-    Raise :class:`CannotMail`, also when no address is confirmed.
+    Raise :class:`WrongState`, also when no address is confirmed.
     """
     if not settings.SENDS_MAIL:
-        raise CannotMail(_("This site sends no mail: EMAIL_URL is not set."))
+        raise WrongState(_("This site sends no mail: EMAIL_URL is not set."))
     identity = queries.confirmed_address_of(enrollment)
     if identity is None:
-        raise CannotMail(_("This participant has no confirmed e-mail address."))
+        raise WrongState(_("This participant has no confirmed e-mail address."))
     queue_mail(MAIL_TASK, identity.pk, enrollment.pk, Kind.LINKS, by.pk if by else None)
 
 
@@ -130,7 +131,7 @@ def _known_by(address: str, *, study: Study, language: str, now: datetime) -> An
             now=now,
         )
     except AskedToBeForgotten as error:
-        raise CannotMail(
+        raise WrongState(
             _("“%(value)s” had their personal data deleted and can’t be invited again. Nobody was invited.")
             % {"value": address}
         ) from error
@@ -145,7 +146,7 @@ def _invite_by_mail(
             "“%(value)s” declined or left this study (%(state)s), so we send no mail there. Nobody was "
             "invited."
         ) % {"value": address, "state": enrollment.get_state_display()}
-        raise CannotMail(told)
+        raise WrongState(told)
     identity = queries.confirmed_address_of(enrollment)
     assert identity is not None  # recognised by it, and locked
     _record([enrollment], Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")

@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import actions as annotation_actions
+from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Event, Study, WorkSession
 from recruitment.actions.payment_records import lock_submission
 from recruitment.actions.payments import approve, give_bonus, overturn_rejection, record_outside, reject
 from recruitment.actions.settlement import accept_visit, lock_visit
-from recruitment.errors import CannotPay, CannotSettle
+from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED
 from recruitment.models import Mismatch, Payment, Submission, Visit
 from recruitment.queue import queue_once
@@ -41,7 +42,7 @@ UNPROVEN = (Mismatch.Kind.WRONG_RECEIPT, Mismatch.Kind.NO_DATA)
 
 @transaction.atomic
 def settle_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
-    """Settle a mismatch with a note. Raise :class:`CannotSettle` without one.
+    """Settle a mismatch with a note. Raise :class:`ReasonMissing` without one.
 
     Votes of work that could not be proven do not count after that: their slots go to others. A second
     request changes nothing.
@@ -72,7 +73,7 @@ def settle_similar(
     """Settle open mismatches of a kind with one note, the oldest first. Return how many.
 
     At most :data:`NOTED_AT_ONCE`, each as by :func:`settle_mismatch`. Those noticed after ``newest`` stay
-    open, because the researcher has not seen them. Raise :class:`CannotSettle` if the note is empty.
+    open, because the researcher has not seen them. Raise :class:`ReasonMissing` if the note is empty.
     """
     found = Mismatch.objects.filter(campaign__study=study, kind=kind, settled_at=None, pk__lte=newest)
     if campaign_number is not None:
@@ -89,12 +90,12 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
     """Count the votes of a visit on a researcher's decision, and settle its mismatch.
 
     The consequences are those of a confirmation by comparison: in a campaign that approves confirmed work,
-    an undecided submission is approved. Raise :class:`CannotSettle` for work of which
+    an undecided submission is approved. Raise :class:`WrongState` for work of which
     nothing is here or that was rejected, and when somebody else has dealt with it.
     """
     mismatch, visit, work = _lock_open(mismatch)
     if visit is None or (mismatch.kind == Mismatch.Kind.NO_DATA and not has_answers(visit)):
-        raise CannotSettle(_("This site has no answers for this submission, so there are no votes to count."))
+        raise WrongState(_("This site has no answers for this submission, so there are no votes to count."))
     _accept(visit=visit, work=work, by=by, now=now)
     waits = work is not None and work.status == Submission.Status.SUBMITTED and decision_of(work) is None
     if work and waits and mismatch.campaign.auto_approves:
@@ -109,7 +110,7 @@ def decide_mismatch(
     """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
 
     Raise :class:`CannotPay` as those actions do and for work that the platform does not list, and
-    :class:`CannotSettle` when somebody else has dealt with it.
+    :class:`WrongState` when somebody else has dealt with it.
     """
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
@@ -138,7 +139,7 @@ def pay_for_mismatch(
     """Pay for work that cannot be approved by one of its remedies, and settle the mismatch.
 
     ``votes_count``: its votes count from now on, too. Raise :class:`CannotPay` for a remedy that is not open
-    and for an impossible amount, and ``CannotSettle`` when somebody else has dealt with it; then nothing is
+    and for an impossible amount, and ``WrongState`` when somebody else has dealt with it; then nothing is
     changed.
     """
     mismatch, visit, work = _lock_open(mismatch)
@@ -167,32 +168,32 @@ def pay_for_mismatch(
 def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: datetime) -> None:
     """Let the votes of a visit count on a researcher's word, which no comparison takes back.
 
-    Its rows must be locked. Raise :class:`CannotSettle` for work that was rejected.
+    Its rows must be locked. Raise :class:`WrongState` for work that was rejected.
     """
     is_rejected = work is not None and (
         work.status == Submission.Status.REJECTED or decision_of(work) == Decision.REJECTED
     )
     if is_rejected:
-        raise CannotSettle(_("This submission was rejected. Votes of unpaid submissions do not count."))
+        raise WrongState(_("This submission was rejected. Votes of unpaid submissions do not count."))
     accept_visit(visit=visit, submission=work, by=by, now=now)
 
 
 def _lock_open(mismatch: Mismatch) -> Locked:
     """Lock and return an open mismatch with its visit and submission.
 
-    Raise :class:`CannotSettle` when somebody has dealt with it.
+    Raise :class:`WrongState` when somebody has dealt with it.
     """
     found = _lock(mismatch)
     if found[0].settled_at:
-        raise CannotSettle(_("Another member has just resolved this. Nothing was changed."))
+        raise WrongState(_("Another member has just resolved this. Nothing was changed."))
     return found
 
 
 @transaction.atomic
 def close_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: datetime) -> Mismatch:
-    """Take an open mismatch off the list. Raise :class:`CannotSettle` without a note."""
+    """Take an open mismatch off the list. Raise :class:`ReasonMissing` without a note."""
     if not how.strip():
-        raise CannotSettle(_("Say in a few words how this was resolved. The log keeps it."))
+        raise ReasonMissing(_("Say in a few words how this was resolved. The log keeps it."))
     mismatch.settled_at, mismatch.settled_by, mismatch.settled_how = now, by, how.strip()
     mismatch.save(update_fields=["settled_at", "settled_by", "settled_how"])
     annotation_actions.record_event(

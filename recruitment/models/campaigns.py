@@ -10,9 +10,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import between, optional_time, researcher
-from accounts.models import Environment, PlatformIdentity
-from accounts.triggers import before, refuse_if
+from accounts.models import Environment, PlatformIdentity, researcher
+from accounts.schema import before, between, check, fixed, flag, optional_time, refuse_if, unique
 from annotation.models import Study
 from recruitment.marketplace import OnOffer
 
@@ -170,11 +169,7 @@ class Campaign(models.Model):
         help_text=_("Whether people can begin on the platform, as it said when it was last asked."),
     )
     platform_offer_since = optional_time(_("When it was first noticed that nobody new can begin there."))
-    waits_for_stories = models.BooleanField(
-        default=False,
-        db_default=False,
-        help_text=_("Paused automatically because no story was left; it resumes when one is."),
-    )
+    waits_for_stories = flag(_("Paused automatically because no story was left; it resumes when one is."))
     concurrency_limit = models.PositiveIntegerField(
         null=True, blank=True, help_text=_("How many people the platform lets work at the same time.")
     )
@@ -188,40 +183,31 @@ class Campaign(models.Model):
     class Meta:
         ordering = ("study", "number")
         constraints = [
-            models.UniqueConstraint(fields=["study", "number"], name="one_campaign_per_number_in_a_study"),
-            models.CheckConstraint(
-                condition=Q(platform__in=["mturk", "prolific"]), name="campaign_is_on_a_platform"
+            unique("one_campaign_per_number_in_a_study", ["study", "number"]),
+            check("campaign_is_on_a_platform", Q(platform__in=["mturk", "prolific"])),
+            check(
+                "campaign_asks_for_a_test_or_for_stories",
+                Q(purpose="test", stories_per_visit=0) | Q(purpose="stories", stories_per_visit__gte=1),
             ),
-            models.CheckConstraint(
-                condition=Q(purpose="test", stories_per_visit=0)
-                | Q(purpose="stories", stories_per_visit__gte=1),
-                name="campaign_asks_for_a_test_or_for_stories",
-            ),
-            models.CheckConstraint(
-                condition=Q(seats__gte=1, seats_per_posting__gte=1, reward__gt=0),
-                name="campaign_asks_and_pays",
-            ),
-            models.CheckConstraint(
-                condition=Q(screen_out_reward=None)
+            check("campaign_asks_and_pays", Q(seats__gte=1, seats_per_posting__gte=1, reward__gt=0)),
+            check(
+                "campaign_screens_out_of_the_test_for_less",
+                Q(screen_out_reward=None)
                 | Q(purpose="test", screen_out_reward__gt=0, screen_out_reward__lt=models.F("reward")),
-                name="campaign_screens_out_of_the_test_for_less",
             ),
-            models.CheckConstraint(
-                condition=Q(platform_offer="", platform_offer_since=None)
+            check(
+                "platform_offer_stopped_at_a_time",
+                Q(platform_offer="", platform_offer_since=None)
                 | ~Q(platform_offer="") & Q(platform_offer_since__isnull=False),
-                name="platform_offer_stopped_at_a_time",
             ),
-            models.CheckConstraint(
-                condition=Q(minutes_expected__gte=1, minutes_allowed__gte=models.F("minutes_expected")),
-                name="campaign_allows_the_time_it_takes",
+            check(
+                "campaign_allows_the_time_it_takes",
+                Q(minutes_expected__gte=1, minutes_allowed__gte=models.F("minutes_expected")),
             ),
         ]
         triggers = [
             before("campaign_is_of_the_studys_environment", pgtrigger.Insert, _SAME_ENVIRONMENT),
-            pgtrigger.ReadOnly(
-                name="campaign_stays_where_it_is",
-                fields=["study", "number", "platform", "environment", "purpose"],
-            ),
+            fixed("campaign_stays_where_it_is", ["study", "number", "platform", "environment", "purpose"]),
         ]
 
     def __str__(self) -> str:
@@ -262,14 +248,12 @@ class Posting(models.Model):
     class Meta:
         ordering = ("campaign", "number")
         constraints = [
-            models.UniqueConstraint(fields=["campaign", "number"], name="one_posting_per_number"),
-            models.UniqueConstraint(
-                fields=["campaign", "remote_id"], condition=~Q(remote_id=""), name="one_posting_per_remote_id"
-            ),
-            models.CheckConstraint(
-                condition=Q(state="wanted", remote_id="", made_at=None)
+            unique("one_posting_per_number", ["campaign", "number"]),
+            unique("one_posting_per_remote_id", ["campaign", "remote_id"], ~Q(remote_id="")),
+            check(
+                "posting_is_made_or_wanted",
+                Q(state="wanted", remote_id="", made_at=None)
                 | ~Q(state="wanted") & ~Q(remote_id="") & Q(made_at__isnull=False),
-                name="posting_is_made_or_wanted",
             ),
         ]
         indexes = [models.Index(fields=["remote_id"], name="postings_by_remote_id")]

@@ -11,9 +11,8 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import optional, optional_time, researcher
-from accounts.models import Annotator, Environment, PlatformIdentity
-from accounts.triggers import final, stays
+from accounts.models import Annotator, Environment, PlatformIdentity, researcher
+from accounts.schema import check, final, fixed, flag, optional, optional_time, stays, unique
 from annotation.models import Study
 from recruitment import marketplace
 from recruitment.models.campaigns import Campaign, Posting
@@ -48,11 +47,11 @@ class Submission(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["platform", "environment", "remote_id", "annotator"],
-                name="one_submission_per_piece_of_work_and_person",
+            unique(
+                "one_submission_per_piece_of_work_and_person",
+                ["platform", "environment", "remote_id", "annotator"],
             ),
-            models.CheckConstraint(condition=~Q(remote_id=""), name="submission_is_named"),
+            check("submission_is_named", ~Q(remote_id="")),
         ]
         indexes = [
             models.Index(fields=["campaign", "status", "id"], name="work_by_status"),
@@ -80,18 +79,13 @@ class Mismatch(models.Model):
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(fields=["visit", "kind"], name="one_mismatch_of_a_kind_per_visit"),
-            models.UniqueConstraint(
-                fields=["submission", "kind"], name="one_mismatch_of_a_kind_per_submission"
-            ),
-            models.CheckConstraint(
-                condition=Q(visit__isnull=False) | Q(submission__isnull=False),
-                name="mismatch_is_about_something",
-            ),
-            models.CheckConstraint(
-                condition=Q(settled_at=None, settled_by=None, settled_how="")
+            unique("one_mismatch_of_a_kind_per_visit", ["visit", "kind"]),
+            unique("one_mismatch_of_a_kind_per_submission", ["submission", "kind"]),
+            check("mismatch_is_about_something", Q(visit__isnull=False) | Q(submission__isnull=False)),
+            check(
+                "mismatch_is_settled_somehow_or_open",
+                Q(settled_at=None, settled_by=None, settled_how="")
                 | Q(settled_at__isnull=False) & ~Q(settled_how=""),
-                name="mismatch_is_settled_somehow_or_open",
             ),
         ]
         indexes = [
@@ -165,12 +159,9 @@ class Payment(models.Model):
     UNSETTLED = (State.REQUESTED, State.SENDING)
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="payments")
-    pays_for = models.ForeignKey(
+    pays_for = optional(
         Submission,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="payments_elsewhere",
+        "payments_elsewhere",
         help_text=_("Of a bonus: the person’s other work that it pays, and that the platform did not list."),
     )
     repeats = models.OneToOneField(
@@ -183,18 +174,14 @@ class Payment(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    decided_by_platform = models.BooleanField(
-        default=False,
-        db_default=False,
-        help_text=_("The platform decided it without us: on its own pages, or by its clock."),
-    )
+    decided_by_platform = flag(_("The platform decided it without us: on its own pages, or by its clock."))
     amount = models.DecimalField(max_digits=8, decimal_places=2)
     currency = models.CharField(max_length=3)
     reason = models.TextField(blank=True, help_text=_("The person reads it."))
     category = models.CharField(
         max_length=40, blank=True, help_text=_("Of a rejection, where one is asked for.")
     )
-    votes_count = models.BooleanField(default=False, db_default=False)
+    votes_count = flag()
     """For an overturned rejection: its votes count again once it is carried out."""
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     remote_id = models.CharField(
@@ -215,56 +202,37 @@ class Payment(models.Model):
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(
-                fields=["submission"],
-                condition=Q(kind__in=["approval", "rejection"], decided_by_platform=False)
+            unique(
+                "one_decision_per_submission",
+                ["submission"],
+                Q(kind__in=["approval", "rejection"], decided_by_platform=False)
                 & ~Q(state__in=["failed", "withdrawn"]),
-                name="one_decision_per_submission",
             ),
-            models.UniqueConstraint(
-                fields=["submission"],
-                condition=Q(decided_by_platform=True),
-                name="one_decision_by_platform_per_submission",
-            ),
-            models.UniqueConstraint(
-                fields=["submission"],
-                condition=Q(kind="overturn") & ~Q(state="failed"),
-                name="one_overturning_per_submission",
-            ),
-            models.UniqueConstraint(
-                fields=["submission"],
-                condition=Q(kind="top_up") & ~Q(state="failed"),
-                name="one_top_up_per_submission",
-            ),
-            models.CheckConstraint(
-                condition=Q(kind="rejection", amount=0) & ~Q(reason="")
+            unique("one_decision_by_platform_per_submission", ["submission"], Q(decided_by_platform=True)),
+            unique("one_overturning_per_submission", ["submission"], Q(kind="overturn") & ~Q(state="failed")),
+            unique("one_top_up_per_submission", ["submission"], Q(kind="top_up") & ~Q(state="failed")),
+            check(
+                "payment_has_an_amount_and_a_reason",
+                Q(kind="rejection", amount=0) & ~Q(reason="")
                 | Q(kind__in=["approval", "overturn"], amount__gte=0)
                 | Q(kind__in=["bonus", "top_up", "outside"], amount__gt=0) & ~Q(reason=""),
-                name="payment_has_an_amount_and_a_reason",
             ),
-            models.CheckConstraint(
-                condition=~Q(kind="outside") | Q(state="done", tries=0, requested_by__isnull=False),
-                name="payment_outside_is_somebodys_word_and_never_sent",
+            check(
+                "payment_outside_is_somebodys_word_and_never_sent",
+                ~Q(kind="outside") | Q(state="done", tries=0, requested_by__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(decided_by_platform=False)
-                | Q(kind="approval", state="done", tries=0, requested_by=None),
-                name="payment_by_platform_is_an_approval_never_sent",
+            check(
+                "payment_by_platform_is_an_approval_never_sent",
+                Q(decided_by_platform=False) | Q(kind="approval", state="done", tries=0, requested_by=None),
             ),
-            models.CheckConstraint(
-                condition=Q(state__in=["requested", "sending"], settled_at=None)
+            check(
+                "payment_is_settled_at_a_time",
+                Q(state__in=["requested", "sending"], settled_at=None)
                 | Q(state__in=["done", "failed", "withdrawn"], settled_at__isnull=False),
-                name="payment_is_settled_at_a_time",
             ),
-            models.CheckConstraint(
-                condition=~Q(state="withdrawn") | Q(kind="rejection"), name="only_rejections_are_taken_back"
-            ),
-            models.CheckConstraint(
-                condition=Q(pays_for=None) | Q(kind="bonus"), name="only_a_bonus_pays_other_work"
-            ),
-            models.CheckConstraint(
-                condition=Q(votes_count=False) | Q(kind="overturn"), name="only_overturning_lets_votes_count"
-            ),
+            check("only_rejections_are_taken_back", ~Q(state="withdrawn") | Q(kind="rejection")),
+            check("only_a_bonus_pays_other_work", Q(pays_for=None) | Q(kind="bonus")),
+            check("only_overturning_lets_votes_count", Q(votes_count=False) | Q(kind="overturn")),
         ]
         indexes = [
             # Few of many: what is to be sent, and what was refused.
@@ -272,13 +240,10 @@ class Payment(models.Model):
         ]
         triggers = [
             stays("payment_stays"),
-            pgtrigger.ReadOnly(
-                name="payment_is_final",
-                fields=[
-                    "submission", "pays_for", "repeats", "kind", "amount", "currency", "reason",
-                    "votes_count", "request_token",
-                ],
-            ),
+            fixed("payment_is_final", [
+                "submission", "pays_for", "repeats", "kind", "amount", "currency", "reason", "votes_count",
+                "request_token",
+            ]),
             final(
                 "settled_payment_is_final",
                 pgtrigger.Update,
@@ -311,10 +276,8 @@ class Grant(models.Model):
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="grants")
     kind = models.CharField(max_length=20, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
-    set_manually = models.BooleanField(
-        default=False,
-        db_default=False,
-        help_text=_("A researcher has put the person in or taken them out: no comparison does otherwise."),
+    set_manually = flag(
+        _("A researcher has put the person in or taken them out: no comparison does otherwise.")
     )
     tries = models.PositiveIntegerField(default=0)
     next_try_at = optional_time(_("Not before: it waits for credentials that are accepted."))
@@ -325,9 +288,7 @@ class Grant(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "platform", "environment", "annotator", "kind"], name="one_grant_of_a_kind"
-            )
+            unique("one_grant_of_a_kind", ["study", "platform", "environment", "annotator", "kind"])
         ]
 
     def __str__(self) -> str:

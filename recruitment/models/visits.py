@@ -12,9 +12,19 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.fields import between, optional, optional_time
 from accounts.models import Environment, PlatformIdentity
-from accounts.triggers import after, final, refuse_if, stays
+from accounts.schema import (
+    after,
+    between,
+    check,
+    final,
+    flag,
+    optional,
+    optional_time,
+    refuse_if,
+    stays,
+    unique,
+)
 from annotation.models import Enrollment, Study, WorkSession
 from recruitment.models.campaigns import Campaign, Posting
 
@@ -153,26 +163,15 @@ class JoinLink(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(
-                condition=Q(parameter__regex=r"^[A-Za-z][A-Za-z0-9_]{0,39}$"),
-                name="join_link_parameter_is_a_name",
-            ),
-            models.CheckConstraint(
-                condition=Q(return_url="") | Q(return_url__startswith="https://"),
-                name="join_link_leads_back_by_https",
-            ),
-            models.CheckConstraint(
-                condition=(Q(screen_out_url="") | Q(screen_out_url__startswith="https://"))
+            check("join_link_parameter_is_a_name", Q(parameter__regex=r"^[A-Za-z][A-Za-z0-9_]{0,39}$")),
+            check("join_link_leads_back_by_https", Q(return_url="") | Q(return_url__startswith="https://")),
+            check(
+                "join_link_leads_out_by_https",
+                (Q(screen_out_url="") | Q(screen_out_url__startswith="https://"))
                 & (Q(leave_url="") | Q(leave_url__startswith="https://")),
-                name="join_link_leads_out_by_https",
             ),
-            models.CheckConstraint(
-                condition=~Q(leave_url__contains="{code}"), name="no_code_for_who_did_nothing"
-            ),
-            models.CheckConstraint(
-                condition=Q(least_stories=None) | Q(least_stories__gte=1),
-                name="join_link_asks_for_a_story_or_more",
-            ),
+            check("no_code_for_who_did_nothing", ~Q(leave_url__contains="{code}")),
+            check("join_link_asks_for_a_story_or_more", Q(least_stories=None) | Q(least_stories__gte=1)),
         ]
 
     def __str__(self) -> str:
@@ -213,11 +212,7 @@ class Visit(models.Model):
         max_length=40, blank=True, help_text=_("Goes to the platform with the work, and comes back from it.")
     )
     handed_in_at = optional_time(_("When the person was first sent to hand it in."))
-    decided_manually = models.BooleanField(
-        default=False,
-        db_default=False,
-        help_text=_("A researcher has said whether its votes count: no comparison says otherwise."),
-    )
+    decided_manually = flag(_("A researcher has said whether its votes count: no comparison says otherwise."))
     return_reported_at = optional_time(
         _("When the platform told that this person gave the work back or let it run out.")
     )
@@ -234,19 +229,17 @@ class Visit(models.Model):
     class Meta:
         ordering = ("-pk",)
         constraints = [
-            models.UniqueConstraint(
-                fields=["platform", "environment", "remote_id", "enrollment"],
-                condition=~Q(remote_id="") & Q(replaced_at=None),
-                name="one_visit_per_piece_of_work_and_person",
+            unique(
+                "one_visit_per_piece_of_work_and_person",
+                ["platform", "environment", "remote_id", "enrollment"],
+                ~Q(remote_id="") & Q(replaced_at=None),
             ),
-            models.CheckConstraint(
-                condition=Q(campaign=None, session=None, remote_id="", receipt="")
+            check(
+                "visit_is_for_a_campaign_or_not",
+                Q(campaign=None, session=None, remote_id="", receipt="")
                 | Q(campaign__isnull=False, session__isnull=False) & ~Q(remote_id="") & ~Q(receipt=""),
-                name="visit_is_for_a_campaign_or_not",
             ),
-            models.CheckConstraint(
-                condition=Q(replaced_at=None) | ~Q(remote_id=""), name="only_submissions_are_retaken"
-            ),
+            check("only_submissions_are_retaken", Q(replaced_at=None) | ~Q(remote_id="")),
         ]
         triggers = [
             after(
@@ -283,12 +276,8 @@ class LinkPayment(models.Model):
     class Meta:
         ordering = ("pk",)
         constraints = [
-            models.UniqueConstraint(
-                fields=["request_token", "enrollment"], name="one_link_payment_per_request_and_person"
-            ),
-            models.CheckConstraint(
-                condition=~Q(amount=0) & ~Q(reason=""), name="link_payment_has_an_amount_and_a_reason"
-            ),
+            unique("one_link_payment_per_request_and_person", ["request_token", "enrollment"]),
+            check("link_payment_has_an_amount_and_a_reason", ~Q(amount=0) & ~Q(reason="")),
         ]
         triggers = [stays("link_payment_stays"), final("link_payment_is_final", pgtrigger.Update)]
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, ProgrammingError, transaction
 from django.utils import timezone
 
 from annotation import actions
-from annotation.actions import counted_votes
+from annotation.actions import exclusions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Assignment, Enrollment, Event, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Reason, Refusal
@@ -34,7 +34,7 @@ def exclude(person: Enrollment, *, told: str = TOLD) -> VoteExclusion:
     )
 
 
-def readmit(person: Enrollment) -> counted_votes.Recount:
+def readmit(person: Enrollment) -> exclusions.Recount:
     return actions.readmit_annotator(
         enrollment=person, reason="it was a mistake", by=None, now=timezone.now()
     )

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.actions import ensure_researcher
 from accounts.rate_limits import LEASE_RENEWALS
 from annotation import actions
-from annotation.errors import LeaseOver
+from annotation.errors import WrongState
 from annotation.models import Assignment, Event, SurplusReason
 from annotation.rules import Refusal
 from annotation.views import work
@@ -54,10 +54,10 @@ def test_only_a_lease_of_the_study_that_is_still_held_ends() -> None:
     held = builders.claim(holder)
     elsewhere = builders.claim(builders.qualified(other)[0])
     for assignment in (answered, elsewhere):
-        with pytest.raises(LeaseOver, match="This story’s lease has already ended"):
+        with pytest.raises(WrongState, match="This story’s lease has already ended"):
             actions.release_lease(study=study, assignment_id=assignment.pk, by=None, now=timezone.now())
     actions.release_lease(study=study, assignment_id=held.pk, by=None, now=timezone.now())
-    with pytest.raises(LeaseOver):
+    with pytest.raises(WrongState, match="already ended"):
         actions.release_lease(study=study, assignment_id=held.pk, by=None, now=timezone.now())
     states = dict(Assignment.objects.values_list("pk", "state"))
     assert states == {answered.pk: "submitted", held.pk: "expired", elsewhere.pk: "leased"}

@@ -9,7 +9,7 @@ from django.db import IntegrityError, ProgrammingError, transaction
 from django.utils import timezone
 
 from annotation import actions, review_sampling
-from annotation.errors import JudgedMeanwhile, NothingToReview, ReasonMissing, WrongState
+from annotation.errors import ChangedMeanwhile, ReasonMissing, WrongState
 from annotation.models import (
     Adjudication,
     Assignment,
@@ -86,7 +86,7 @@ def test_what_waits_in_a_sample_is_not_drawn_into_another(people: list[Enrollmen
     first, second, third = draw(study), draw(study, seed=8), draw(study)
     everything = [vote for sample in (first, second, third) for vote in votes_in(sample)]
     assert len(everything) == len(set(everything)) == 18
-    with pytest.raises(NothingToReview, match="drawn"):
+    with pytest.raises(WrongState, match="drawn"):
         draw(study)
 
 
@@ -108,7 +108,7 @@ def test_answers_that_were_judged_or_do_not_count_are_not_drawn_again(people: li
     assert drawn == {people[2].pk}
     for vote in Vote.objects.counted():
         decide(vote, Decision.ACCEPT)
-    with pytest.raises(NothingToReview):
+    with pytest.raises(WrongState, match="have been drawn"):
         draw(study)
 
 
@@ -135,7 +135,7 @@ def test_a_sample_can_be_of_some_people_or_of_one(people: list[Enrollment]) -> N
 
 def test_flagged_answers_are_the_quick_and_the_lonely(people: list[Enrollment]) -> None:
     study, now = people[0].study, timezone.now()
-    with pytest.raises(NothingToReview):
+    with pytest.raises(WrongState, match="have been drawn"):
         draw(study, Kind.FLAGGED)
     builders.import_rows(study, [builders.story_row(number) for number in (20, 21)])
     for person in people:
@@ -194,7 +194,7 @@ def test_a_vote_taken_back_too_late_is_surplus(people: list[Enrollment]) -> None
 def test_who_has_not_seen_the_newest_decision_does_not_overrule_it(people: list[Enrollment]) -> None:
     vote = Vote.objects.filter(assignment__enrollment=people[0])[0]
     first = decide(vote, Decision.ACCEPT, seen=0)
-    with pytest.raises(JudgedMeanwhile):
+    with pytest.raises(ChangedMeanwhile):
         decide(vote, Decision.REJECT, "careless", seen=0)
     decide(vote, Decision.REJECT, "careless", seen=first.pk)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions
-from annotation.actions.settings import SETTINGS
+from annotation.actions.studies import SETTINGS
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import fixed_settings, noted, noted_changes, pay_problem
 from annotation.models import Event, Study

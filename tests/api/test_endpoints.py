@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
-from annotation.actions.settings import SETTINGS
+from annotation.actions.studies import SETTINGS
 from annotation.errors import ImportRefused
 from annotation.models import Event, StoryImport, Study
 from api.requests import NewStudy, StudyChanges

@@ -21,7 +21,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions, api_secrets
-from annotation.errors import InvalidApiToken
+from annotation.errors import InvalidInput
 from annotation.models import ApiToken, Event, Membership
 from annotation.rights import Right, token_rights, tokens_of
 from tests import builders
@@ -93,7 +93,7 @@ def test_only_a_hash_is_stored_and_only_use_and_revocation_change() -> None:
 def test_a_token_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     given: dict[str, Any] = {"name": "x", "scopes": ["votes:read"], "days": 1} | wrong
     now = timezone.now()
-    with pytest.raises(InvalidApiToken):
+    with pytest.raises(InvalidInput):
         actions.make_api_token(
             owner=member(None), name=given["name"], scopes=given["scopes"], study=None, by=None, now=now,
             expires_at=now + timedelta(days=given["days"]),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.actions import reviews
-from annotation.errors import JudgedMeanwhile
+from annotation.errors import ChangedMeanwhile
 from annotation.models import Adjudication, Story
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
@@ -37,7 +37,7 @@ def test_the_second_of_two_experts_is_told(
 ) -> None:
     slowly(monkeypatch, reviews, "_standing")
     (told,) = errors(race(*experts))
-    assert isinstance(told, JudgedMeanwhile)
+    assert isinstance(told, ChangedMeanwhile)
     assert Adjudication.objects.count() == 1
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 import annotation.sql
 from annotation import actions, hidden_checks
-from annotation.actions import hidden_check_grading, serving
-from annotation.errors import CheckKeyIsFinal
+from annotation.actions import hidden_checks as check_actions, serving
+from annotation.errors import WrongState
 from annotation.grading import grade
 from annotation.models import Assignment, CheckKey, CheckResult, Enrollment, Story, Study
 from integrity.catalogue import CHECKS, run
@@ -91,7 +91,7 @@ def _answer_while_the_key_is_replaced(study: Study, monkeypatch: pytest.MonkeyPa
         overtaking.wait_inside(seconds=1)
         return grade(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(hidden_check_grading, "grade", slow_grade)
+    monkeypatch.setattr(check_actions, "grade", slow_grade)
     return race(answering(held), overtaking.overtake(replacing(held.story)))
 
 
@@ -100,7 +100,7 @@ def test_nobody_is_judged_by_known_answers_that_are_being_replaced(
 ) -> None:
     _, refused = _answer_while_the_key_is_replaced(study, monkeypatch)
 
-    assert isinstance(refused, CheckKeyIsFinal)
+    assert isinstance(refused, WrongState)
     assert CheckResult.objects.get().key.state == CheckKey.State.IN_USE
     assert everything_holds()
 
@@ -123,7 +123,7 @@ def test_an_answer_that_waited_for_other_known_answers_is_judged_by_these(study:
 
     outcomes = race(*map(answering, held), replacing(held[0].story))
 
-    assert not [error for error in errors(outcomes) if not isinstance(error, CheckKeyIsFinal)]
+    assert not [error for error in errors(outcomes) if not isinstance(error, WrongState)]
     assert CheckResult.objects.filter(key__state=CheckKey.State.IN_USE).count() == 4
     assert everything_holds()
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import counted_votes, exclusions, serving
+from annotation.actions import exclusions, serving
 from annotation.actions.votes import store_vote
 from annotation.models import Assignment, Enrollment, Story, Study, SurplusReason, Vote, VoteExclusion
 from annotation.rules import Refusal
@@ -41,7 +41,7 @@ def excluding(person: Enrollment) -> Callable[[], VoteExclusion]:
     )
 
 
-def readmitting(person: Enrollment) -> Callable[[], counted_votes.Recount]:
+def readmitting(person: Enrollment) -> Callable[[], exclusions.Recount]:
     return lambda: actions.readmit_annotator(
         enrollment=person, reason="a mistake", by=None, now=timezone.now()
     )
@@ -160,7 +160,7 @@ def test_a_slot_is_given_back_or_given_out_never_both(
 
     assert not errors(outcomes)
     back, given = outcomes
-    assert isinstance(back, counted_votes.Recount)
+    assert isinstance(back, exclusions.Recount)
     assert (back.counting, back.displaced) == ((0, 1) if isinstance(given, Assignment) else (1, 0))
     assert Assignment.objects.living().count() == 1
     assert not broken()
@@ -196,7 +196,7 @@ def test_two_exclusions_of_people_with_the_same_stories_take_turns(
     full: tuple[Study, list[Enrollment]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, people = full
-    slowly(monkeypatch, counted_votes, "lock_stories")
+    slowly(monkeypatch, exclusions, "lock_stories")
 
     outcomes = race(*map(excluding, people[:2]))
 
@@ -223,7 +223,7 @@ def crosswise() -> list[Enrollment]:
 def test_two_exclusions_of_people_who_hold_what_the_other_answered_take_turns(
     crosswise: list[Enrollment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, exclusions, "release_held_story")
+    slowly(monkeypatch, exclusions, "let_go_of")
 
     outcomes = race(*map(excluding, crosswise))
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions
-from annotation.actions import invitations
+from annotation.actions import members
 from annotation.errors import InvitationClosed
 from annotation.models import Event, Invitation, Membership
 from tests import builders
@@ -42,7 +42,7 @@ def coming(invitation: Invitation, name: str) -> Callable[[], Membership]:
 def test_of_several_who_accept_at_once_one_is_let_in(
     invitation: Invitation, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, invitations, "create_member_account")
+    slowly(monkeypatch, members, "create_member_account")
 
     outcomes = race(*[coming(invitation, name) for name in names])
 
@@ -57,9 +57,9 @@ def test_of_several_who_accept_at_once_one_is_let_in(
 def test_control_without_the_lock_all_come_in(
     invitation: Invitation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invitations, "lock_members", lambda study: None)
+    monkeypatch.setattr(members, "lock_members", lambda study: None)
     monkeypatch.setattr("annotation.actions.members.lock_members", lambda study: None)
-    slowly(monkeypatch, invitations, "create_member_account")
+    slowly(monkeypatch, members, "create_member_account")
 
     outcomes = race(*[coming(invitation, f"bob{n}") for n in range(COMERS)])
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import counted_votes
+from annotation.actions import exclusions
 from annotation.models import Assignment, Enrollment, Story, Vote, WorkSession
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Refusal
@@ -189,7 +189,7 @@ def test_two_sweeps_that_disagree_leave_votes_as_their_session_says(monkeypatch:
     session = session_of(builders.qualified(study)[0])
     for _ in range(3):
         sending(claim(session), session)()
-    slowly(monkeypatch, counted_votes, "lock_stories")
+    slowly(monkeypatch, exclusions, "lock_stories")
 
     outcomes = race(confirming(session), doubting(session), confirming(session), doubting(session))
 
@@ -212,7 +212,7 @@ def test_doubts_about_people_who_hold_what_the_other_answered_do_not_block_one_a
     held = claim(sessions[0])
     sending(answered, sessions[1])()
     assert claim(sessions[1]).story == held.story
-    slowly(monkeypatch, counted_votes, "lock_stories")
+    slowly(monkeypatch, exclusions, "lock_stories")
 
     outcomes = race(*map(doubting, sessions))
 

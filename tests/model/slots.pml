@@ -64,8 +64,8 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes designs.let_go
  * writes designs.reserve_set
  * writes skips.skip_story
- * writes counted_votes.stop_counting
- * writes counted_votes.count_again
+ * writes exclusions.stop_counting
+ * writes exclusions.count_again
  */
 
 /* Guards: the test removes one at a time, and the checker must find what breaks. */
@@ -90,12 +90,12 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define SKIP_FREES_STORY 19          /* has_free_slot=True in skips.skip_story */
 #define SKIP_IS_NOT_PAID_TWICE 20    /* is_credited_skip in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
-#define EXCLUSION_ENDS_LEASE 22      /* release_held_story in exclusions.exclude_annotator */
-#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in counted_votes.stop_counting */
-#define READMISSION_LOCKS_STORIES 24 /* lock_stories in counted_votes.count_again */
-#define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in counted_votes._settle */
-#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in counted_votes.count_again */
-#define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in counted_votes._settle */
+#define EXCLUSION_ENDS_LEASE 22      /* let_go_of in exclusions.exclude_annotator */
+#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in exclusions.stop_counting */
+#define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.count_again */
+#define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._settle */
+#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in exclusions.count_again */
+#define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._settle */
 #define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions._readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
 #define DOUBT_STOPS_COUNTING 30      /* stop_counting in work_sessions.doubt_session */
@@ -172,7 +172,7 @@ hidden int swap, key[3], key_of_story[2];
 #define assignment_is_free(p, s) (!(doing[p] == VOTE && story[p] == s && guard(VOTE_LOCKS_ASSIGNMENT)))
 #define nobody_is_picked (picked[0] + picked[1] + picked[2] == 0)
 #define may_decide(p) (left > 0 && (!ABOUT_ONE || picked[p] || nobody_is_picked) && person_is_free(p) &&\
-	!(doing[p] == VOTE && held(at(p, story[p])))) /* release_held_story waits for that row */
+	!(doing[p] == VOTE && held(at(p, story[p])))) /* let_go_of waits for that row */
 #define is_cut (!guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(RESERVING_COUNTS_AFTER_LOCK) || !guard(READMISSION_LOCKS_STORIES) || vote_is_cut)
 #define claim_is_cut (CUT || !guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(CLAIM_LOCKS_PERSON))
 #define vote_is_cut (!guard(VOTE_LOCKS_PERSON) || !guard(VOTE_LOCKS_ASSIGNMENT) || !guard(LATE_VOTE_LOCKS_STORY))
@@ -291,7 +291,7 @@ inline skip_story() {
 	state[x] = SKIPPED; slot[x] = 0
 }
 
-/* counted_votes.stop_counting for one assignment */
+/* exclusions.stop_counting for one assignment */
 inline stop(z, its, become) {
 	if
 	:: counting(z) ->
@@ -301,7 +301,7 @@ inline stop(z, its, become) {
 	fi
 }
 
-/* counted_votes.count_again for one assignment */
+/* exclusions.count_again for one assignment */
 inline again(z, its) {
 	number = (guard(READMISSION_LOCKS_STORIES) || doing[p] != AGAIN -> lowest_free(its) : found[p]);
 	if

@@ -12,19 +12,10 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions as annotation_actions
+from annotation.errors import ChangedMeanwhile, InvalidInput, InvalidKey, WrongState
 from annotation.models import Event, Membership
 from qualification import actions
-from qualification.errors import (
-    AlreadyHandedIn,
-    ExpertsAtWork,
-    GatheringOver,
-    IncompleteReview,
-    InvalidExpert,
-    InvalidKey,
-    KeyChanged,
-    KeyIsFrozen,
-    NothingHandedIn,
-)
+from qualification.errors import AlreadyHandedIn
 from qualification.models import AnswerKey, ExpertAnswer, ExpertReview, KeyReason, Round
 from tests import builders
 
@@ -99,7 +90,7 @@ def test_answers_are_revealed_with_the_last_that_is_handed_in(round: Round, expe
 
 def test_closing_the_gathering_leaves_out_who_did_not_hand_in(round: Round, experts: list[User]) -> None:
     done, late, _third = ask(round, experts)
-    with pytest.raises(NothingHandedIn):
+    with pytest.raises(WrongState, match="No expert has handed in"):
         actions.close_gathering(round=round, by=None, now=now())
     answer(done)
     hand_in(done)
@@ -108,7 +99,7 @@ def test_closing_the_gathering_leaves_out_who_did_not_hand_in(round: Round, expe
     assert set(ExpertAnswer.objects.revealed().values_list("review__expert__username", flat=True)) == {"ada"}
     late.refresh_from_db()
     for refused in (lambda: answer(late), lambda: hand_in(late), lambda: ask(round, [late.expert])):
-        with pytest.raises((InvalidExpert, GatheringOver)):
+        with pytest.raises((InvalidInput, WrongState)):
             refused()
 
 
@@ -150,20 +141,19 @@ def test_an_expert_answers_everything_before_handing_in(round: Round, experts: l
     (review,) = ask(round, experts[:1])
     entry = round.round_stories.select_related("story__study").get(position=1)
     actions.save_expert_answers(review=review, round_story=entry, submitted=builders.ALL_YES)
-    with pytest.raises(IncompleteReview, match="these stories: 2") as refusal:
+    with pytest.raises(WrongState, match="these stories: 2"):
         hand_in(review)
-    assert refusal.value.positions == [2]
 
 
 def test_only_members_are_asked_and_only_while_it_can_be_blind(round: Round, experts: list[User]) -> None:
     stranger = User.objects.create_user("stranger", password=None)
     for asked, said in (([], "at least one"), ([experts[0], stranger], "Not members: stranger")):
-        with pytest.raises(InvalidExpert, match=said):
+        with pytest.raises(InvalidInput, match=said):
             ask(round, asked)
     assert not ExpertReview.objects.exists()
     first = ask(round, experts[:2])
     actions.dismiss_expert(review=first[1], by=None, now=now())
-    with pytest.raises(InvalidExpert, match="no longer needed"):
+    with pytest.raises(WrongState, match="no longer needed"):
         answer(first[1])
     assert ask(round, experts[1:2])[0].is_pending
     assert Event.objects.filter(type=Event.Type.EXPERT_ASKED).count() == 3
@@ -171,7 +161,7 @@ def test_only_members_are_asked_and_only_while_it_can_be_blind(round: Round, exp
 
 def test_no_key_while_experts_are_at_work(round: Round, experts: list[User]) -> None:
     (review,) = ask(round, experts[:1])
-    with pytest.raises(ExpertsAtWork):
+    with pytest.raises(WrongState, match="still answering"):
         set_key(round)
     actions.dismiss_expert(review=review, by=None, now=now())
     assert set_key(round).version == 1
@@ -182,7 +172,7 @@ def test_no_key_before_what_was_handed_in_is_revealed(round: Round, experts: lis
     answer(done, q2="no")
     hand_in(done)
     actions.dismiss_expert(review=late, by=None, now=now())
-    with pytest.raises(ExpertsAtWork):
+    with pytest.raises(WrongState, match="No expert is answering"):
         set_key(round)
     actions.close_gathering(round=round, by=None, now=now())
     with pytest.raises(InvalidKey, match="q2: give a reason"):
@@ -218,7 +208,7 @@ def test_a_key_that_departs_from_the_experts_says_why(round: Round, experts: lis
 
 def test_a_key_made_from_an_older_one_is_refused(round: Round) -> None:
     assert set_key(round, after=0).version == 1
-    with pytest.raises(KeyChanged, match="Version 1"):
+    with pytest.raises(ChangedMeanwhile, match="Version 1"):
         set_key(round, after=0)
     assert set_key(round, after=1).version == 2
 
@@ -229,5 +219,5 @@ def test_once_people_attempt_a_round_nobody_is_asked_about_its_key(round: Round,
     builders.take_test(builders.consent(builders.invite(round.study)[0]))
     refusals: list[Callable[[], Any]] = [lambda: ask(round, experts), lambda: set_key(round)]
     for refused in refusals:
-        with pytest.raises(KeyIsFrozen):
+        with pytest.raises(WrongState, match="attempted this round"):
             refused()

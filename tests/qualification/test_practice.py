@@ -6,12 +6,13 @@ import pytest
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from annotation.errors import InvalidInput
 from annotation.models import Enrollment, Story, Study
 from annotation.queries import work_so_far
 from integrity.base import run
 from integrity.catalogue import CHECKS
 from qualification import actions
-from qualification.errors import InvalidRound, NotTheirTurn
+from qualification.errors import NotTheirTurn
 from qualification.models import Attempt, PracticeAnswer, Round
 from qualification.pay import time_at_test
 from qualification.queries import practice_of
@@ -224,7 +225,7 @@ def test_no_text_is_practised_and_asked_in_earnest(study: Study, kind: Round.Kin
     prefix = "tested" if story == "main" else story
     row = builders.story_row(number, prefix=prefix)
     builders.import_rows(study, [row], role=Story.Role.QUALIFICATION)
-    with pytest.raises(InvalidRound, match=str(row["story_id"])):
+    with pytest.raises(InvalidInput, match=str(row["story_id"])):
         actions.create_round(
             study=study, story_ids=[str(row["story_id"])], kind=kind, by=None, now=timezone.now()
         )
@@ -235,7 +236,7 @@ def test_practice_does_not_open_once_its_text_is_voted_on(study: Study) -> None:
     made = builders.make_round(study, [row | {"story_id": "practised"}], kind=Round.Kind.OFFERED)
     builders.import_rows(study, [row])
 
-    with pytest.raises(InvalidRound, match="voted on or be hidden checks: practised"):
+    with pytest.raises(InvalidInput, match="voted on or be hidden checks: practised"):
         actions.set_answer_key(
             round=made, acceptable={"practised": builders.ACCEPTED}, by=None, now=timezone.now()
         )

@@ -10,14 +10,13 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from annotation import actions as annotation_actions
-from annotation.errors import ImportRefused
+from annotation.errors import ImportRefused, InvalidInput
 from annotation.models import Enrollment, Story, Study
 from dashboard.actions import create_study
 from dashboard.settings.configuration import parse_configuration
 from dashboard.settings.configuration_export import configuration_of
 from integrity.catalogue import CHECKS, run
 from qualification import actions
-from qualification.errors import InvalidRound
 from qualification.models import Attempt, Round
 from tests import builders
 from tests.annotation.pages import Browser, at
@@ -161,10 +160,10 @@ def test_a_quiz_and_a_test_are_no_forms_of_each_other() -> None:
 
 def test_a_quiz_takes_questions_and_a_test_stories() -> None:
     study = made()
-    with pytest.raises(InvalidRound, match="with the role qualification"):
+    with pytest.raises(InvalidInput, match="with the role qualification"):
         builders_round(study, ["scale"], Round.Kind.TEST)
     builders.import_rows(study, [builders.story_row(7, prefix="t")], role=Story.Role.QUALIFICATION)
-    with pytest.raises(InvalidRound, match="with the role quiz"):
+    with pytest.raises(InvalidInput, match="with the role quiz"):
         builders_round(study, [builders.story_row(7, prefix="t")["story_id"]], Round.Kind.QUIZ)
 
 
@@ -181,7 +180,7 @@ def test_no_quiz_tells_the_right_answer_to_what_is_asked_in_earnest(earlier: Sto
     annotation_actions.set_gate(study=study, gate=Study.Gate.MISSING, by=None, now=timezone.now())
     if earlier == Story.Role.QUALIFICATION:
         builders_round(study, ["asked"], Round.Kind.TEST)
-    with pytest.raises(InvalidRound, match="so their texts can’t be in a test"):
+    with pytest.raises(InvalidInput, match="so their texts can’t be in a test"):
         builders_round(study, ["told"], Round.Kind.QUIZ)
 
 

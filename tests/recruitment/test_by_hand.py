@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, WorkSession
 from annotation.rules import pseudonym
 from recruitment import actions
-from recruitment.errors import CannotSettle
 from recruitment.marketplace import Status, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.remedies import Remedy
@@ -115,14 +115,14 @@ def test_rejected_work_is_not_let_count_from_a_stale_page_or_by_a_sweep(desk: De
         by=None,
         now=timezone.now(),
     )
-    with pytest.raises(CannotSettle, match="just resolved"):
+    with pytest.raises(WrongState, match="just resolved"):
         confirm(stale)
     listed_as(desk, visit, Status.SUBMITTED)
     assert (state_of(visit), desk.charges()) == (IS_OUT, [])
     other = work_in(desk, receipt="typed by hand")
     desk.sweep(now=timezone.now() + timedelta(minutes=10))
     reject(Submission.objects.get(visit=other))
-    with pytest.raises(CannotSettle, match="was rejected"):
+    with pytest.raises(WrongState, match="was rejected"):
         confirm(Mismatch.objects.get(submission__visit=other))
     assert state_of(other) == IS_OUT
 

@@ -14,10 +14,11 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation import actions as annotation_actions
+from annotation.errors import WrongState
 from annotation.models import WorkSession
 from dashboard.recruitment.queries import submissions_page
 from recruitment import actions
-from recruitment.errors import CannotPay, CannotSettle
+from recruitment.errors import CannotPay
 from recruitment.marketplace import Status, Work
 from recruitment.models import Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.plan import Decision
@@ -114,7 +115,7 @@ def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk
             pay(mismatch, closed, boss)
     payment = pay(mismatch, Remedy.OUTSIDE, boss)
     assert (payment.state, payment.requested_by, str(payment.submission.status)) == ("done", boss, "unknown")
-    with pytest.raises(CannotSettle, match="just resolved"):
+    with pytest.raises(WrongState, match="just resolved"):
         pay(mismatch, Remedy.OUTSIDE, boss)
     assert Payment.objects.count() == 1
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED

@@ -16,11 +16,12 @@ from django.utils import timezone
 
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
+from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Assignment, Event, Story, WorkSession
 from dashboard.recruitment.queries import money_of, payment_rows
 from integrity.base import read_checks, run
 from recruitment import actions
-from recruitment.errors import CannotPay, CannotSettle
+from recruitment.errors import CannotPay
 from recruitment.links import visit_path
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
@@ -119,7 +120,7 @@ def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:
         desk.sweep()
     mismatch = only_mismatch(Kind.WRONG_RECEIPT)
     assert (votes(visit), desk.charges()) == ([State.PENDING], [])
-    with pytest.raises(CannotSettle, match="in a few words"):
+    with pytest.raises(ReasonMissing, match="in a few words"):
         settle(mismatch, "  ")
     actions.confirm_manually(mismatch=mismatch, how="It is all there.", by=None, now=timezone.now())
     desk.send_all()
@@ -251,7 +252,7 @@ def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) ->
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     mismatch = only_mismatch(Kind.NO_DATA)
     assert desk.charges() == []
-    with pytest.raises(CannotSettle, match="has no answers for this submission"):
+    with pytest.raises(WrongState, match="has no answers for this submission"):
         actions.confirm_manually(mismatch=mismatch, how="?", by=None, now=timezone.now())
     assert mismatch.submission is not None
     actions.reject(submission=mismatch.submission, reason="Nothing came.", by=None, now=timezone.now())

@@ -6,8 +6,7 @@ from django.core.management.base import CommandError
 
 from accounts.models import User
 from annotation import actions
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import ApiToken
 from tomannot import clock
 

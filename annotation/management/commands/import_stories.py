@@ -9,8 +9,7 @@ from django.core.management.base import CommandError
 
 from annotation import actions
 from annotation.errors import ImportRefused
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import Story, StoryImport, Study
 from tomannot import clock
 

@@ -2,8 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from annotation import actions
-from annotation.management.arguments import enrollment_number, find_enrollment
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, enrollment_number, find_enrollment
 from tomannot import clock
 
 

@@ -12,8 +12,7 @@ from django.db import transaction
 
 from accounts.models import Environment
 from annotation import actions
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import Enrollment, Study
 from crowd.behaviour import Behaviour, Population
 from crowd.browser import NotLoopback, loopback_origin

@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.errors import DomainError
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import Study
 from dashboard import actions
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who

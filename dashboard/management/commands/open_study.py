@@ -3,8 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from dashboard.actions import move_study
 from dashboard.overview.checklist import GapsNotAccepted
 from dashboard.recruitment.study_state import OPEN

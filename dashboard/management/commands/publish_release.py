@@ -10,8 +10,7 @@ from django.core.management.base import CommandError
 from kombu.exceptions import OperationalError
 
 from accounts.errors import DomainError
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import Study
 from dashboard.releases.recruited import recruited
 from publishing.actions import releases

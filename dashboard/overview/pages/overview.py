@@ -26,9 +26,8 @@ from annotation.rights import (
 from annotation.views.common import number
 from dashboard.actions import move_study
 from dashboard.charts.catalogue import CHARTS, chart_called
-from dashboard.csv_files import csv_file
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages
+from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.overview import queries
 from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_step
 from dashboard.overview.queries import waiting

@@ -18,11 +18,10 @@ from accounts.errors import DomainError
 from annotation import actions
 from annotation.models import Enrollment, Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
-from dashboard.csv_files import csv_file
 from dashboard.figures import flags
-from dashboard.http import ErrorsAsMessages, form_token, render_form
+from dashboard.http import ErrorsAsMessages, csv_file, form_token, render_form
 from dashboard.people.listing import ANY, STATES, STEPS, Search, people_page
-from dashboard.settings.forms import choose
+from dashboard.settings.forms import choose, number
 from recruitment.actions import invite_by_mail
 from recruitment.errors import NotQueued
 from recruitment.links import personal_link
@@ -65,7 +64,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     form = SearchForm(request.GET)
     search = form.search()
     page = people_page(study, search)
-    if len(page.rows) == 1 and page.rows[0].pseudonym == search.name:
+    if len(page.rows) == 1 and page.rows[0].enrollment.pseudonym == search.name:
         return redirect("dashboard:person", slug=study.slug, pseudonym=search.name)
     wanted = {name: value for name, value in form.cleaned_data.items() if value and name != "before"}
     context = {
@@ -109,9 +108,7 @@ class MailForm(forms.Form):
 class LinksForm(forms.Form):
     """A number of links to make."""
 
-    count = forms.IntegerField(
-        label=gettext_lazy("How many links"), min_value=1, max_value=MOST_AT_ONCE, initial=10
-    )
+    count = number(gettext_lazy("How many links"), (1, MOST_AT_ONCE), initial=10)
 
 
 @form_page(Right.CHANGE)

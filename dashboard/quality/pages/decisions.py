@@ -18,8 +18,7 @@ from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page
-from dashboard.csv_files import csv_file
-from dashboard.http import ErrorsAsMessages
+from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.queries import (
     LOOKED_AT,

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from annotation.models import Skip, Story, Study
 from annotation.rights import read_page
 from annotation.rules import is_skipped_often
-from dashboard.csv_files import csv_file, csv_stream
 from dashboard.figures import store, tables
+from dashboard.http import csv_file, csv_stream
 from publishing.files.rows import SKIP_COLUMNS
 from publishing.story_stream import skip_rows
 from tomannot import clock

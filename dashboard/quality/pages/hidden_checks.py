@@ -7,7 +7,6 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -30,7 +29,7 @@ from dashboard.quality.hidden_checks import (
     consequences_of,
     too_few_checks,
 )
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import StudyForm, number
 from qualification.experts import closed_texts
 from tomannot import clock
 
@@ -43,40 +42,36 @@ MOST_COLUMNS = 5
 class CheckRulesForm(StudyForm):
     """The rate of hidden checks, and the failed share that has consequences."""
 
-    every = forms.IntegerField(
-        label=gettext_lazy("One check per so many stories of a participant"),
-        min_value=0,
-        max_value=MOST_BETWEEN,
-        help_text=format_lazy(
+    every = number(
+        gettext_lazy("One check per so many stories of a participant"),
+        (0, MOST_BETWEEN),
+        format_lazy(
             gettext_lazy("0: no checks. 20 is usual. At least {least}, so that checks stay hidden."),
             least=FEWEST_BETWEEN,
         ),
     )
-    minimum = forms.IntegerField(
-        label=gettext_lazy("Consequences only from so many answered checks"),
-        min_value=1,
-        max_value=MOST_BETWEEN,
-        help_text=gettext_lazy("One failed check is no pattern; 3 is usual."),
+    minimum = number(
+        gettext_lazy("Consequences only from so many answered checks"),
+        (1, MOST_BETWEEN),
+        gettext_lazy("One failed check is no pattern; 3 is usual."),
     )
-    warn_percent = forms.IntegerField(
-        label=gettext_lazy("Warn at a share of failed checks of (percent)"),
-        min_value=1,
-        max_value=100,
-        required=False,
-        help_text=gettext_lazy(
+    warn_percent = number(
+        gettext_lazy("Warn at a share of failed checks of (percent)"),
+        (1, 100),
+        gettext_lazy(
             "The participant is told once, beside their next story, which questions to reread. "
             "Empty: nobody is warned."
         ),
-    )
-    suspend_percent = forms.IntegerField(
-        label=gettext_lazy("Suspend at a share of failed checks of (percent)"),
-        min_value=1,
-        max_value=100,
         required=False,
-        help_text=gettext_lazy(
+    )
+    suspend_percent = number(
+        gettext_lazy("Suspend at a share of failed checks of (percent)"),
+        (1, 100),
+        gettext_lazy(
             "The participant gets no more stories and reads why. You can reinstate them. "
             "Empty: nobody is suspended."
         ),
+        required=False,
     )
 
 

@@ -20,11 +20,10 @@ from annotation.actions.reviews import MOST_PEOPLE, MOST_PER_PERSON
 from annotation.models import Enrollment, ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
 from annotation.rights import Right, by_and_now, form_page, read_page, write_page
-from dashboard.csv_files import csv_file
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, csv_file, render_form
 from dashboard.queries import get_enrollment
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import StudyForm, number
 from publishing.statistics.intervals import wilson
 
 Decision = SpotCheck.Decision
@@ -263,15 +262,8 @@ class SampleForm(StudyForm):
         choices=[(one.value, one.label) for one in (Among.EVERYBODY, Among.FLAGGED)],
         required=False,
     )
-    people = forms.IntegerField(
-        label=gettext_lazy("Maximum number of participants drawn"),
-        min_value=1,
-        max_value=MOST_PEOPLE,
-        initial=20,
-    )
-    per_person = forms.IntegerField(
-        label=gettext_lazy("Answers of each at most"), min_value=1, max_value=MOST_PER_PERSON, initial=5
-    )
+    people = number(gettext_lazy("Maximum number of participants drawn"), (1, MOST_PEOPLE), initial=20)
+    per_person = number(gettext_lazy("Answers of each at most"), (1, MOST_PER_PERSON), initial=5)
 
     def clean_among(self) -> ReviewSample.Among:
         return Among(self.cleaned_data["among"] or Among.EVERYBODY)

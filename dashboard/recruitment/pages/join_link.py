@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
-from dashboard.csv_files import csv_stream
-from dashboard.http import ErrorsAsMessages, form_token, render_form
+from dashboard.http import ErrorsAsMessages, csv_stream, form_token, render_form
 from dashboard.recruitment.amounts_due import (
     CameBy,
     amount_paid_in_form,

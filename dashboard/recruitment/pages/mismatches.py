@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import User
+from annotation.errors import ReasonMissing
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
@@ -20,7 +21,6 @@ from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter
 from dashboard.recruitment.queries import TestResult, open_mismatches, test_results
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
-from recruitment.errors import CannotSettle
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
@@ -114,7 +114,7 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
         return
     form = DecisionForm(request.POST)
     if way not in [*Remedy] or not form.is_valid():
-        raise CannotSettle(_("Say in a few words how you dealt with this. Nothing was changed."))
+        raise ReasonMissing(_("Say in a few words how you dealt with this. Nothing was changed."))
     how = form.cleaned_data["how"]
     if way == Remedy.CONFIRM:
         actions.confirm_manually(mismatch=mismatch, how=how, by=by, now=now)

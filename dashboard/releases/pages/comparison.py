@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.rights import read_page
-from dashboard.csv_files import csv_stream
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
-from dashboard.http import number_in, page_number
+from dashboard.http import csv_stream, number_in, page_number
 from publishing.comparison import store
 from publishing.comparison.diff import Kind
 from publishing.comparison.store import Comparison

@@ -16,10 +16,9 @@ from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
-from dashboard.csv_files import csv_file
-from dashboard.http import render_form
+from dashboard.http import csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import StudyForm, number, one_of, prose
 from publishing.access import published_release
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.study_results import has_accuracy, results
@@ -180,32 +179,21 @@ class BaselineForm(StudyForm):
         validators=[validate_slug],
         help_text=gettext_lazy("For addresses and commands: letters, digits, - and _."),
     )
-    per_scenario = forms.IntegerField(
-        label=gettext_lazy("Stories of each scenario"), min_value=1, max_value=MOST_PER_SCENARIO, initial=5
-    )
-    votes_per_question = forms.IntegerField(
-        label=gettext_lazy("Answers to each question"), min_value=1, max_value=99, initial=3
-    )
-    seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
-        min_value=0,
-        max_value=2**53,
-        help_text=gettext_lazy("The same seed draws the same stories."),
-    )
-    who = forms.ChoiceField(
-        label=gettext_lazy("Who may answer"), choices=WHO, initial=Who.QUALIFIED, widget=forms.RadioSelect
-    )
-    viewers = forms.ChoiceField(
-        label=gettext_lazy("Participants who were shown these stories in the released study"),
-        choices=VIEWERS,
+    per_scenario = number(gettext_lazy("Stories of each scenario"), (1, MOST_PER_SCENARIO), initial=5)
+    votes_per_question = number(gettext_lazy("Answers to each question"), (1, 99), initial=3)
+    seed = number(gettext_lazy("Seed"), (0, 2**53), gettext_lazy("The same seed draws the same stories."))
+    who = one_of(gettext_lazy("Who may answer"), WHO, initial=Who.QUALIFIED)
+    viewers = one_of(
+        gettext_lazy("Participants who were shown these stories in the released study"),
+        VIEWERS,
+        gettext_lazy("They have read both actions and thought about them."),
         initial=Viewers.AUTO,
-        widget=forms.RadioSelect,
-        help_text=gettext_lazy("They have read both actions and thought about them."),
     )
-    consent = forms.CharField(
-        label=gettext_lazy("Consent text"),
-        widget=forms.Textarea(attrs={"rows": 10}),
-        help_text=gettext_lazy("This is the released study's text. Adapt it to answering questions."),
+    consent = prose(
+        gettext_lazy("Consent text"),
+        gettext_lazy("This is the released study's text. Adapt it to answering questions."),
+        rows=10,
+        required=True,
     )
 
     @classmethod

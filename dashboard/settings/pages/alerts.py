@@ -14,12 +14,11 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from annotation import actions
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
-from annotation.errors import NoRecipient
 from annotation.models import Alert, Membership, Study, Webhook
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in, write_page
 from dashboard.alerts.webhooks import WebhookRefused, read_address, secret_of
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.forms import StudyForm
+from dashboard.settings.forms import RowForm, StudyForm
 from tomannot import clock
 
 SHOWN = 20
@@ -39,9 +38,7 @@ class MailsForm(StudyForm):
     kinds = _kinds([(kind.value, kind.label) for kind in (*EVENT_KINDS, AlertKind.DIGEST)], required=False)
 
 
-StalledForm = forms.modelform_factory(
-    Study, fields=["stall_hours"], widgets={"stall_hours": forms.NumberInput(attrs={"class": "text"})}
-)
+StalledForm = forms.modelform_factory(Study, RowForm, fields=["stall_hours"])
 
 
 class WebhookForm(StudyForm):
@@ -81,7 +78,7 @@ def test(request: HttpRequest, study: Study) -> HttpResponse:
     """Send a test alert to the reader, and to the webhooks if they may change these."""
     by = signed_in(request)
     may_change = Right.CHANGE in rights_in(by, study)
-    with ErrorsAsMessages(request, NoRecipient):
+    with ErrorsAsMessages(request):
         actions.send_test_alert(study=study, to_webhooks=may_change, by=by, now=clock.now())
         messages.success(request, _("A test alert is on its way. Below you read when it is sent."))
     return redirect("dashboard:alerts", slug=study.slug)

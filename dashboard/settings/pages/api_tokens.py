@@ -16,6 +16,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.models import ApiToken, Study
 from annotation.rights import researchers_page, signed_in, studies_of
+from dashboard.settings.forms import StudyForm
 from tomannot import clock
 
 PAST_SHOWN = 20
@@ -28,14 +29,14 @@ DAYS = (
 )
 
 
-class TokenForm(forms.Form):
+class TokenForm(StudyForm):
     """Name, study, scopes and validity of a new token."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=100,
         help_text=gettext_lazy("For example, the script that uses it."),
-        widget=forms.TextInput(attrs={"class": "text", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     study = forms.ModelChoiceField(
         Study.objects.none(),
@@ -43,7 +44,6 @@ class TokenForm(forms.Form):
         required=False,
         empty_label=gettext_lazy("all studies that I can see"),
         to_field_name="slug",
-        widget=forms.Select(attrs={"class": "text"}),
     )
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it is for"),
@@ -54,13 +54,7 @@ class TokenForm(forms.Form):
         help_text=gettext_lazy("A token never allows more than you may do yourself."),
         widget=forms.CheckboxSelectMultiple,
     )
-    days = forms.TypedChoiceField(
-        label=gettext_lazy("Valid for"),
-        choices=DAYS,
-        coerce=int,
-        initial=90,
-        widget=forms.Select(attrs={"class": "text"}),
-    )
+    days = forms.TypedChoiceField(label=gettext_lazy("Valid for"), choices=DAYS, coerce=int, initial=90)
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)

@@ -22,8 +22,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from accounts.models import User
 from annotation.models import Enrollment, Event, Study, Vote
 from annotation.rights import Right, read_page, signed_in
-from dashboard.csv_files import csv_stream, json_stream
-from dashboard.http import number_in
+from dashboard.http import csv_stream, json_stream, number_in
 from dashboard.people.detail import ids_of_checks, story_address
 from dashboard.queries import find_enrollment
 from dashboard.settings.forms import choose

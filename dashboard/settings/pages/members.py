@@ -16,7 +16,7 @@ from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, t
 from dashboard.actions import remove_member
 from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.forms import RIGHTS_IN_WORDS
-from dashboard.settings.member_invitations import invitation_link, invite
+from dashboard.settings.mails import invitation_link, invite
 from recruitment.errors import NotQueued
 from tomannot import clock
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.errors import DomainError
 from accounts.models import Environment
-from annotation.errors import ImportRefused, InvalidStudy, StudyExists
+from annotation.errors import ImportRefused, InvalidKey, InvalidStudy, StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
 from annotation.rights import (
@@ -38,7 +38,6 @@ from dashboard.settings.forms import (
 )
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
-from qualification.errors import InvalidKey
 from qualification.experts import is_closed_in
 from tomannot import clock
 

@@ -20,9 +20,8 @@ from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
-from dashboard.csv_files import csv_file, csv_stream, json_stream
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
 from dashboard.settings.forms import UploadForm, choose
 from dashboard.stories.detail import about
 from dashboard.stories.queries import (

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from recruitment.queries import CheckedCode, check_code
 
 

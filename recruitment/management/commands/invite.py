@@ -6,8 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from annotation import actions
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from annotation.models import Enrollment, Study
 from recruitment.actions import invite_by_mail
 from recruitment.links import personal_link

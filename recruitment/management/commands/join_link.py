@@ -2,8 +2,7 @@ from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
-from annotation.management.arguments import find_study
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, find_study
 from recruitment.actions import remove_join_link, set_join_link
 from recruitment.join_links import PLATFORMS
 from recruitment.links import join_address

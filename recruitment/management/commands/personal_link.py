@@ -4,8 +4,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation.actions import revoke_link
-from annotation.management.arguments import enrollment_number, find_enrollment
-from annotation.management.base import ActionCommand
+from annotation.management.base import ActionCommand, enrollment_number, find_enrollment
 from recruitment.actions import send_link
 from recruitment.links import personal_link
 from tomannot import clock

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import actions
-from annotation.errors import LastOwner
+from annotation.errors import WrongState
 from annotation.models import Event, Membership, Study
 from annotation.rights import Right, rights_in, studies_of
 from tests import builders
@@ -77,7 +77,7 @@ def test_the_only_owner_stays(study: Study) -> None:
         lambda: actions.set_role(study=study, user=owner, role="auditor", by=owner, now=timezone.now()),
     )
     for leave in ways:
-        with pytest.raises(LastOwner, match="only owner"):
+        with pytest.raises(WrongState, match="only owner"):
             leave()
     second = user("second")
     actions.set_role(study=study, user=second, role=Role.OWNER, by=owner, now=timezone.now())

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation import actions, rules
-from annotation.errors import JudgedMeanwhile
+from annotation.errors import ChangedMeanwhile
 from annotation.models import Adjudication, Enrollment, Membership, Story, Study
 from annotation.protocols.base import Choice
 from dashboard.quality.pages import decisions, decisions as pages
@@ -219,7 +219,7 @@ def test_the_second_of_two_experts_is_told_of_the_first(study: Study) -> None:
     decide(study, story.story_id, "valid")
     verdict, now = Adjudication.Verdict.INVALID, timezone.now()
     first = story.adjudications.get().pk
-    with pytest.raises(JudgedMeanwhile):
+    with pytest.raises(ChangedMeanwhile):
         actions.adjudicate(story=story, verdict=verdict, reason="no", by=None, now=now, seen=0)
     actions.adjudicate(story=story, verdict=verdict, reason="no", by=None, now=now, seen=first)
     assert [row.verdict for row in story.adjudications.all()] == ["valid", "invalid"]

@@ -18,8 +18,8 @@ from accounts.actions import ensure_researcher
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Study, Vote
 from crowd.browser import loopback_origin
-from dashboard.csv_files import guarded
 from dashboard.figures import compute, flags, store, tables
+from dashboard.http import guarded
 from dashboard.queries import find_enrollment
 from dashboard.recruitment.queries import Earned
 from tests import builders

@@ -15,10 +15,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from annotation.errors import ReasonMissing
 from annotation.models import Event
-from dashboard.recruitment.pages import payments
+from dashboard.recruitment.pages import submissions
 from recruitment import actions
-from recruitment.errors import CannotSettle
 from recruitment.models import Mismatch, Payment
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
@@ -61,7 +61,7 @@ def links(client: Client, url: str) -> list[str]:
 def test_what_was_refused_is_found_among_all_that_was_paid(
     desk: Desk, boss: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payments, "ON_A_PAGE", 1)
+    monkeypatch.setattr(submissions, "ON_A_PAGE", 1)
     work = desk.hand_in()
     desk.send(approve(work))
     desk.later(days=200)  # too late for bonuses
@@ -127,7 +127,7 @@ def test_all_mismatches_of_a_kind_are_noted_with_one_press_and_each_in_the_log(
     assert sorted(left) == ["no_data", "wrong_receipt"]
     assert Event.objects.filter(note="We asked them.", subject__startswith="wrong_receipt ").count() == 3
     assert "0 mismatches are settled" in press("Again.")
-    with pytest.raises(CannotSettle):
+    with pytest.raises(ReasonMissing):
         actions.settle_similar(
             study=desk.study, kind="no_data", newest=10**9, how="", by=None, now=timezone.now()
         )

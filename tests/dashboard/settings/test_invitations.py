@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.actions import NameTaken
 from accounts.models import User
 from annotation import actions
-from annotation.errors import AlreadyMember, InvalidInvitation, InvitationClosed
+from annotation.errors import AlreadyMember, InvalidInput, InvitationClosed
 from annotation.models import Event, Invitation, Membership, Study
 from annotation.rights import RIGHTS, rights_in
 from tests import builders
@@ -168,7 +168,7 @@ def test_an_owner_who_opens_an_offer_keeps_their_role_and_the_offer_stays(study:
 def test_who_belongs_to_the_study_is_not_invited(study: Study, owner: User) -> None:
     with pytest.raises(AlreadyMember, match="olga is already a member of this study"):
         offer(study, owner, address="Olga@Example.org")
-    with pytest.raises(InvalidInvitation, match="not an e-mail address"):
+    with pytest.raises(InvalidInput, match="not an e-mail address"):
         offer(study, owner, address="bob at home")
     with pytest.raises(ValueError, match="king"):
         offer(study, owner, role="king")

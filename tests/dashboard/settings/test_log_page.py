@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import Annotator, PlatformIdentity, User
 from annotation import actions, rules
 from annotation.models import Enrollment, Event, Membership, Story, Study
-from dashboard.csv_files import guarded
+from dashboard.http import guarded
 from dashboard.settings.pages import log
 from dashboard.settings.pages.log import EVERYDAY, PAGE, LogFilter, events_of, newest, stream_of
 from qualification import actions as qualification_actions

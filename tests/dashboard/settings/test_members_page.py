@@ -23,7 +23,7 @@ from annotation.models import Event, Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, rights_in
 from dashboard import tasks
 from dashboard.settings.forms import RIGHTS_IN_WORDS
-from dashboard.settings.member_invitations import invitation_link
+from dashboard.settings.mails import invitation_link
 from tests import builders
 from tomannot import clock
 from tomannot.celery import app

@@ -1,13 +1,15 @@
-"""The page behind an invitation's link: members accept it, and newcomers create an account."""
+"""The pages behind mailed links: an invitation, which newcomers accept with an account; a new password."""
 
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_login
 from allauth.account.models import Login
+from django.contrib import messages
 from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -17,14 +19,15 @@ from accounts.actions import NameTaken
 from accounts.models import User
 from accounts.rate_limits import WRONG_LINKS, client_of, retry_at
 from annotation import actions
-from annotation.access import too_many
+from annotation.access import rate_limited, too_many
 from annotation.errors import AlreadyMember, InvitationClosed
 from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
 from dashboard.http import render_form
-from dashboard.settings.forms import RIGHTS_IN_WORDS
-from dashboard.settings.member_invitations import invitation_of
+from dashboard.settings.forms import RIGHTS_IN_WORDS, StudyForm
+from dashboard.settings.mails import ask_for_password_link, invitation_of
+from recruitment.views.links import answer_request_for_mail
 from tomannot import clock
 
 Status = Invitation.Status
@@ -52,7 +55,7 @@ CLOSED = {
 }
 
 
-class NewcomerForm(UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
+class NewcomerForm(StudyForm, UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
     """A name and a password, which must pass the site's password rules."""
 
     class Meta:
@@ -61,9 +64,7 @@ class NewcomerForm(UserCreationForm):  # type: ignore[type-arg]  # not subscript
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            field.widget.attrs["class"] = "text"
-            field.widget.attrs.pop("autofocus", None)
+        self.fields["username"].widget.attrs.pop("autofocus", None)
 
 
 @sensitive_post_parameters("password1", "password2")
@@ -149,3 +150,25 @@ def _wrong(request: HttpRequest) -> HttpResponse:
         ),
     }
     return render(request, "pages/message.html", said, status=404)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@rate_limited
+def forgotten_password(request: HttpRequest) -> HttpResponse:
+    """Ask for the address, and have the link mailed there."""
+    template = "accounts/forgotten_password.html"
+    return answer_request_for_mail(request, template, ask_for_password_link, kind="password ")
+
+
+class NewPassword(PasswordResetConfirmView):
+    """The page behind the link. It works once, and signs nobody in: a second factor is still asked for."""
+
+    template_name = "accounts/new_password.html"
+    success_url = reverse_lazy("accounts:sign_in")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, _("Your password is changed."))
+        return super().form_valid(form)
+
+    def render_to_response(self, context: dict[str, Any], **named: Any) -> HttpResponse:
+        return super().render_to_response(context, status=200 if self.validlink else 404, **named)
