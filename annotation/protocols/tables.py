@@ -11,6 +11,7 @@ from annotation.protocols.base import KEY_PATTERN, Part, Protocol, Question, Row
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 MOST_ENTRIES = 60
+LONGEST_KEY = 40
 MAX_TEXT = 10_000
 """Characters of the text above a table."""
 
@@ -54,6 +55,7 @@ def read_entries(
     others: Collection[str] = (),
     optional: Collection[str] = (),
     most: int = MOST_ENTRIES,
+    longest_id: int = LONGEST_KEY,
 ) -> list[Mapping[str, Any]]:
     """Return the entries of ``content[name]``: objects with an ``id``, these texts, and other fields.
 
@@ -71,8 +73,9 @@ def read_entries(
         for text in ("id", *texts):
             if not isinstance(entry[text], str) or not entry[text].strip():
                 raise ValueError(f"{where}.{text}: must be a text that is not empty.")
-        if not re.match(KEY_PATTERN, entry["id"]):
-            raise ValueError(f"{where}.id: must have 1 to 40 lower-case letters, digits, “_” and “-”.")
+        if not re.match(KEY_PATTERN, entry["id"]) or len(entry["id"]) > longest_id:
+            characters = f"1 to {longest_id} lower-case letters, digits, “_” and “-”"
+            raise ValueError(f"{where}.id: must have {characters}.")
     if len({entry["id"] for entry in entries}) < len(entries):
         raise ValueError(f"{name}: two of them have the same id.")
     return entries

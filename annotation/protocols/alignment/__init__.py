@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from annotation.protocols.alignment.instructions import INSTRUCTIONS
 from annotation.protocols.base import Option, Part, Procedure, Row, Scored, Words, _
 from annotation.protocols.tables import (
+    LONGEST_KEY,
     Table,
     TableProtocol,
     TableQuestion,
@@ -68,7 +69,8 @@ class Alignment(TableProtocol):
         parts, rows = [part("story", read_text(content, "story"))], []
         for name, letter in TABLES.items():
             said = []
-            for place, entry in enumerate(read_entries(content, name, LIMITS, optional=(JUDGE,)), start=1):
+            entries = read_entries(content, name, LIMITS, optional=(JUDGE,), longest_id=LONGEST_KEY - 2)
+            for place, entry in enumerate(entries, start=1):
                 if JUDGE in entry:
                     check_option(self.question(COUNT), entry[JUDGE], f"{name}[{place - 1}].{JUDGE}")
                 said.append(f"{letter}{place} {entry['actor']}: {entry['belief']}")
