@@ -13,13 +13,15 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from django.db import IntegrityError, connection, models
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, connections, models
+from django.db.models.base import ModelState
 
 from annotation import ordering
 from annotation.models import Assignment, CheckResult, ConsentText, Enrollment, Event, Story, Study, Vote
 from annotation.protocols.base import Choice
+from tomannot.postgresql.base import DatabaseWrapper
 
-_Converters = list[tuple[int, Callable[..., Any]]]
+_Converters = list[tuple[str, Callable[..., Any]]]
 _Parameters = Sequence[Any] | Mapping[str, Any]
 _Part = tuple[type[models.Model], slice, list[str], _Converters]
 
@@ -45,10 +47,8 @@ class Select:
         """Return ``also`` and one instance per table for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            first = len(self._also)
-            return [[*row[:first], *(_instance(row, *part) for part in parts)] for row in cursor.fetchall()]
+        first = len(self._also)
+        return [[*row[:first], *(_instance(row, *part) for part in parts)] for row in _rows(sql, parameters)]
 
     def _compile(self) -> tuple[str, list[_Part]]:
         columns = [*self._also]
@@ -60,23 +60,37 @@ class Select:
         for model, (start, end) in zip(self._tables.values(), pairwise(starts), strict=True):
             fields = model._meta.concrete_fields
             converters = [
-                (position, converter)
-                for position, field in enumerate(fields)
+                (field.attname, converter)
+                for field in fields
                 for converter in field.get_db_converters(connection)
             ]
             parts.append((model, slice(start, end), [field.attname for field in fields], converters))
         return f"SELECT {', '.join(columns)} {self._rest}", parts
 
 
+def _rows(statement: str, parameters: _Parameters) -> list[tuple[Any, ...]]:
+    database = connections["default"]
+    assert isinstance(database, DatabaseWrapper)
+    cursor = database.kept_cursor(statement)
+    cursor.execute(statement, parameters)
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
 def _instance(
     row: Sequence[Any], model: type[models.Model], part: slice, names: list[str], converters: _Converters
 ) -> models.Model | None:
-    values = list(row[part])
-    if values[0] is None:  # the primary key comes first: an outer join found nothing
+    """Make an instance as unpickling does: ``Model.__init__`` sets field by field, and sends signals."""
+    values = dict(zip(names, row[part], strict=True))
+    if values[names[0]] is None:  # the primary key comes first: an outer join found nothing
         return None
-    for position, converter in converters:
-        values[position] = converter(values[position], None, connection)
-    return model.from_db(connection.alias, names, values)
+    for name, converter in converters:
+        values[name] = converter(values[name], None, connection)
+    instance = model.__new__(model)
+    instance.__dict__ = values
+    instance._state = ModelState()
+    instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+    return instance
 
 
 def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
@@ -95,25 +109,28 @@ def _values(instance: models.Model) -> dict[str, Any]:
 
 
 _PERSON_TABLES = {"person": Enrollment, "study": Study, "consent": ConsentText}
-_PERSON = """FROM annotation_enrollment person
+_FROM_PERSON = """FROM annotation_enrollment person
        JOIN annotation_study study ON study.id = person.study_id
-       LEFT JOIN annotation_consenttext consent ON consent.id = person.consent_id
-       WHERE person.id = %s"""
+       LEFT JOIN annotation_consenttext consent ON consent.id = person.consent_id"""
+_PERSON = f"{_FROM_PERSON} WHERE person.id = %s"
 _GET_PERSON = Select(_PERSON_TABLES, _PERSON)
 _LOCK_PERSON = Select(_PERSON_TABLES, f"{_PERSON} FOR NO KEY UPDATE OF person")
-_LOCK_PERSON_AND_LOOK = Select(
-    _PERSON_TABLES,
-    f"{_PERSON} FOR NO KEY UPDATE OF person",
-    also="""EXISTS (SELECT FROM annotation_assignment
-       WHERE state IN ('reserved', 'leased') AND lease_expires_at <= %s AND enrollment_id <> person.id)""",
-)
-
 _ASSIGNMENT_TABLES = {"assignment": Assignment, "story": Story}
 _ASSIGNMENT = """FROM annotation_assignment assignment
        JOIN annotation_story story ON story.id = assignment.story_id
        WHERE assignment.enrollment_id = %s"""
 _LOCK_ASSIGNMENT = Select(
     _ASSIGNMENT_TABLES, f"{_ASSIGNMENT} AND assignment.id = %s FOR NO KEY UPDATE OF assignment"
+)
+# Rows are locked in the order in which OF names them.
+_LOCK_BOTH_AND_LOOK = Select(
+    _PERSON_TABLES | _ASSIGNMENT_TABLES,
+    f"""{_FROM_PERSON}
+       JOIN annotation_assignment assignment ON assignment.enrollment_id = person.id
+       JOIN annotation_story story ON story.id = assignment.story_id
+       WHERE person.id = %s AND assignment.id = %s FOR NO KEY UPDATE OF person, assignment""",
+    also="""EXISTS (SELECT FROM annotation_assignment
+       WHERE state IN ('reserved', 'leased') AND lease_expires_at <= %s AND enrollment_id <> person.id)""",
 )
 _LOCK_HELD = Select(
     _ASSIGNMENT_TABLES, f"{_ASSIGNMENT} AND assignment.state = 'leased' FOR NO KEY UPDATE OF assignment"
@@ -230,15 +247,21 @@ def lock_person(enrollment_id: int) -> Enrollment:
     return _person(_LOCK_PERSON.first([enrollment_id]))
 
 
-def lock_person_and_look(enrollment_id: int, now: datetime) -> tuple[Enrollment, bool]:
-    """Do :func:`lock_person`. Also return True if a lease of anybody else has expired, in any study."""
-    also, *found = _LOCK_PERSON_AND_LOOK.first([now, enrollment_id]) or [False]
-    return _person(found or None), also
-
-
 def lock_assignment(person: Enrollment, assignment_id: int) -> Assignment | None:
     """Lock and return one of the annotator's assignments with its story; None if it is not theirs."""
     return _with_story(_LOCK_ASSIGNMENT.first([person.pk, assignment_id]), person)
+
+
+def lock_both_and_look(person_id: int, assignment_id: int, now: datetime) -> tuple[Assignment | None, bool]:
+    """Do :func:`lock_person`, then :func:`lock_assignment`, in one statement.
+
+    Also return True if a lease of anybody else has expired, in any study.
+    """
+    found = _LOCK_BOTH_AND_LOOK.first([now, person_id, assignment_id])
+    if found is None:
+        return None, False
+    others_ran_out, *person, assignment, story = found
+    return _with_story([assignment, story], _person(person)), others_ran_out
 
 
 def lock_held(person: Enrollment) -> Assignment | None:
@@ -284,19 +307,15 @@ def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
 
     Raise ``LookupError`` for a story without a key, which nobody can have been assigned.
     """
-    with connection.cursor() as cursor:
-        for _ in range(2):  # if the key was replaced while waiting, the second query finds the new one
-            cursor.execute(_CHECK_KEY, [story.pk])
-            if rows := cursor.fetchall():
-                return rows[0][0], [(question, row, option) for _, question, row, option in rows]
+    for _ in range(2):  # if the key was replaced while waiting, the second query finds the new one
+        if rows := _rows(_CHECK_KEY, [story.pk]):
+            return rows[0][0], [(question, row, option) for _, question, row, option in rows]
     raise LookupError(f"The check {story.pk} has no key.")
 
 
 def taken_slots(story: int) -> set[int]:
     """Return the numbers of the story's taken slots."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKEN_SLOTS, [story])
-        return {slot for (slot,) in cursor.fetchall()}
+    return {slot for (slot,) in _rows(_TAKEN_SLOTS, [story])}
 
 
 def give_slot(assignment: Assignment, *, was_last: bool) -> None:
@@ -351,12 +370,10 @@ def store_vote(
 
 def _write(statement: str, instance: models.Model, values: Mapping[str, Any]) -> None:
     """Run a statement that writes the instance, and set the returned id."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        row = cursor.fetchone()
-    if row is None:
+    rows = _rows(statement, values)
+    if not rows:
         raise IntegrityError(f"{instance._meta.label}: there is such a row already.")
-    instance.pk = row[0]
+    instance.pk = rows[0][0]
     instance._state.adding = False
 
 

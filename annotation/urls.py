@@ -6,13 +6,13 @@ from annotation.views import account, work
 
 app_name = "annotation"
 urlpatterns = [
+    path("stories/", work.stories, name="stories"),
     path("", work.home, name="home"),
     path("consent/", work.consent, name="consent"),
     path("intake/", work.intake, name="intake"),
     path("closing/", work.intake, {"at_end": True}, name="closing"),
     path("declined/", work.declined, name="declined"),
     path("instructions/", work.instructions, name="instructions"),
-    path("stories/", work.stories, name="stories"),
     path("lease/", work.renew, name="renew"),
     path("stop/", work.stop, name="stop"),
     path("stories/skip/", work.skip, name="skip"),

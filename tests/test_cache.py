@@ -17,6 +17,7 @@ from publishing import progress
 from publishing.actions import releases as publishing
 from publishing.models import Release
 from tests import builders
+from tests.annotation.pages import at
 from tests.builders import ALL_YES
 from tests.publishing.support import judged_study
 
@@ -33,7 +34,7 @@ PAGES = (
 def without_redis(settings: Any) -> None:
     """A shared cache at an address where nobody listens."""
     away = {**settings.CACHES["shared"], "LOCATION": "redis://127.0.0.1:1"}
-    settings.CACHES = {**settings.CACHES, "shared": away}
+    settings.CACHES = {**settings.CACHES, "shared": away, "default": away}
 
 
 @pytest.mark.usefixtures("without_redis")
@@ -45,6 +46,15 @@ def test_no_page_fails(client: Client, caplog: pytest.LogCaptureFixture) -> None
         assert response.status_code == 200, page
     assert client.get("/studies/").status_code == 200
     assert "Redis does not answer, so the cache is empty for now" in caplog.text
+
+
+@pytest.mark.usefixtures("without_redis")
+def test_the_next_story_asks_redis_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    (person,) = builders.qualified(builders.make_study(stories=2))
+    browser = at(person, "stories/")
+    browser.press("Save", q1="yes", q2="yes", q3="yes", q4="yes")
+    assert "Saved at" in browser.page.content.decode()
+    assert "Redis" not in caplog.text
 
 
 @pytest.mark.usefixtures("without_redis")

@@ -245,6 +245,7 @@ CACHES: dict[str, dict[str, Any]] = {
     },
 }
 CACHES["default"] = CACHES["shared"]  # libraries count guesses there, which all processes have to see
+CACHES["template_fragments"] = CACHES["local"]  # of {% cache %}: asking Redis costs as much as rendering
 CELERY_BROKER_URL = REDIS_URL
 # Nothing reads results. Redis away costs whoever sends a task two seconds, not the 20 of Celery's defaults.
 CELERY_TASK_IGNORE_RESULT = True

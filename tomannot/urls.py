@@ -6,12 +6,12 @@ from django.urls import include, path
 from tomannot import health
 
 urlpatterns = [
+    path("work/<str:token>/", include("annotation.urls")),  # first, since most requests ask for these
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("", include("operations.urls")),
     path("", include("recruitment.urls")),
     path("work/<str:token>/qualification/", include("qualification.urls")),
-    path("work/<str:token>/", include("annotation.urls")),
     path("releases/", include("publishing.urls")),
     path("api/v1/", include("api.urls")),
     path("admin/", admin.site.urls),

@@ -31,10 +31,10 @@ from annotation.rules import Reason, Refusal
 from annotation.sql import (
     give_slot,
     lock_assignment,
+    lock_both_and_look,
     lock_held,
     lock_next_story,
     lock_person,
-    lock_person_and_look,
     next_check,
     taken_slots,
 )
@@ -172,8 +172,9 @@ def record_vote_and_assign_next(
     outcome = None
     try:
         with transaction.atomic():
-            person, others_ran_out = lock_person_and_look(enrollment.pk, now)
-            assignment = lock_assignment_of(person, assignment_id, session_id)
+            locked, others_ran_out = lock_both_and_look(enrollment.pk, assignment_id, now)
+            assignment = _with_session(locked, session_id)
+            person = assignment.enrollment
             held = assignment.state == Assignment.State.LEASED
             receipt = _record(assignment, **form)
             if held and assignment.session_id == session_id and not others_ran_out:
@@ -221,7 +222,10 @@ def lock_assignment_of(person: Enrollment, assignment_id: int, session_id: int |
 
     Raise :class:`NotTheirs` for another person's assignment.
     """
-    assignment = lock_assignment(person, assignment_id)
+    return _with_session(lock_assignment(person, assignment_id), session_id)
+
+
+def _with_session(assignment: Assignment | None, session_id: int | None) -> Assignment:
     if assignment is None:
         raise NotTheirs(_("This page belongs to another annotator’s link, so nothing was saved."))
     if assignment.state == Assignment.State.SKIPPED:  # it has been credited there

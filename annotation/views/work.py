@@ -292,7 +292,7 @@ def _story(
     study, seed = enrollment.study, assignment.option_seed
     protocol, explain = study.protocol, enrollment.stories_submitted < STORIES_EXPLAINED
     item, language = protocol.parse(assignment.story.content), study.story_language
-    form: dict[str, Any] = {}
+    form: dict[str, Any] = {"errors": []}
     if errors:
         form = form_context(protocol, item, answered=request.POST.dict(), errors=errors, option_seed=seed)
     else:
@@ -300,7 +300,7 @@ def _story(
             protocol, item, option_seed=seed, story_language=language, explain=explain
         )
     context = form | {
-        "assignment": assignment,
+        "assignment_id": str(assignment.pk),
         "comment": request.POST.get(COMMENT, "") if errors else "",
         "skip_url": page_url(request, "annotation:skip"),
         "skip_reasons": Skip.Reason.choices,

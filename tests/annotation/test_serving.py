@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
-from annotation import actions
+from annotation import actions, sql
 from annotation.actions import leases
 from annotation.models import Assignment, Enrollment, Story, Study, Vote
 from annotation.rules import Reason, Refusal
@@ -46,6 +47,23 @@ def test_an_assignment_remembers_its_slot_and_context() -> None:
 
     assert (assignment.slot, assignment.slots, assignment.order_position) == (1, 3, 2)
     assert (assignment.served_at, assignment.lease_expires_at) == (NOW, NOW + study.lease)
+
+
+def test_rows_of_hot_statements_are_what_the_orm_reads() -> None:
+    (person,) = builders.qualified(builders.make_study())
+    held = builders.claim(person)
+    with transaction.atomic():
+        locked, _ = sql.lock_both_and_look(person.pk, held.pk, NOW)
+    assert locked is not None
+    for row in (locked, locked.story, locked.enrollment, locked.enrollment.study, locked.enrollment.consent):
+        assert row is not None
+        same = type(row)._default_manager.get(pk=row.pk)
+        fields = [field.attname for field in row._meta.concrete_fields]
+        assert [(name, repr(getattr(row, name))) for name in fields] == [
+            (name, repr(getattr(same, name))) for name in fields
+        ]
+        assert (row._state.adding, row._state.db) == (same._state.adding, same._state.db)
+        assert not row.get_deferred_fields()
 
 
 def test_asking_again_gives_the_same_story_and_a_new_lease() -> None:
