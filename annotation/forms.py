@@ -44,6 +44,8 @@ class RowField:
     name: str
     options: tuple[OptionField, ...]
     error: str
+    suggested: str = ""
+    """The option that the item suggests, where the form comes with other answers."""
 
     @property
     def are_numbers(self) -> bool:
@@ -108,8 +110,8 @@ def question_fields(
     ``answered`` are the answers so far (None: those that the item suggests). ``option_seed`` draws the order
     of the options, and so their digit keys (None: the protocol's order).
     """
-    answered = protocol.suggested(item) if answered is None else answered
-    errors = errors or {}
+    suggested = protocol.suggested(item) if answered is not None else {}
+    answered, errors = protocol.suggested(item) if answered is None else answered, errors or {}
     fields = []
     above = _parts_above(protocol.questions, protocol.parts(item))
     for number, (question, parts) in enumerate(above, start=1):
@@ -120,7 +122,7 @@ def question_fields(
             if row.options:
                 offered = ordered(row.options, question, option_seed)
             answers = _option_fields(name, offered, answered.get(name))
-            rows.append(RowField(row, name, answers, errors.get(name, "")))
+            rows.append(RowField(row, name, answers, errors.get(name, ""), suggested.get(name, "")))
         fields.append(QuestionField(question, number, parts, tuple(rows)))
     heading = protocol.by_row
     return [_by_row(heading, protocol.parts(item), fields)] if heading else fields
@@ -203,10 +205,8 @@ def form_context(
 ) -> dict[str, Any]:
     """Return what templates show of a form: ``story`` with its fields, and ``errors``: what is missing."""
     fields = question_fields(protocol, item, answered=answered, errors=errors, option_seed=option_seed)
-    missing = [
-        {"name": name, "label": protocol.question(name.split(".", 1)[0]).title, "text": text}
-        for name, text in (errors or {}).items()
-    ]
+    titles = {cell.field: cell.title for cell in protocol.cells(item)} if errors else {}
+    missing = [{"name": name, "label": titles[name], "text": text} for name, text in (errors or {}).items()]
     return {"story": {"fields": fields}, "errors": missing}
 
 
@@ -252,6 +252,12 @@ def instructions_context(protocol: Protocol, own: InstructionText | None = None)
         "instructions": instructions,
         "instructions_id": own.pk if own else 0,
         "examples_by_question": [
-            {"question": question, "examples": examples[question.key]} for question in protocol.questions
+            {
+                "question": question,
+                "examples": examples[question.key],
+                # Elsewhere they stand below the question.
+                "meanings": [one for one in question.options if one.hint] if protocol.by_row else [],
+            }
+            for question in protocol.questions
         ],
     }

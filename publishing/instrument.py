@@ -31,6 +31,7 @@ def form_of(protocol: Protocol, language: str, own: InstructionText | None = Non
             "language": language,
             "title": str(protocol.title),
             "questions": _plain(protocol.questions),
+            **({"by_row": _plain(protocol.by_row)} if protocol.by_row else {}),
             **({name: getattr(own, name) for name in WRITTEN} if own else usual),
         }
 

@@ -274,6 +274,8 @@ class Scored(NamedTuple):
     """The kind of question, by which statistics are told: a condition, or what is asked."""
     question: str = ""
     """The key of its question; empty: :attr:`Protocol.scored`."""
+    table: str = ""
+    """The table that the row is in, where an item has several."""
 
 
 class Protocol(abc.ABC):

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
@@ -10,6 +11,8 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import KEY_PATTERN, Part, Protocol, Question, Row, Scale
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
+SUMMARY = 200
+"""Characters by which people recognise a story."""
 MOST_ENTRIES = 60
 LONGEST_KEY = 40
 MAX_TEXT = 10_000
@@ -82,11 +85,11 @@ def read_entries(
 
 
 def check_option(question: Question, value: Any, where: str) -> str:
-    """Return an option's key, which may be written as a number. Raise ``ValueError`` for any other value."""
+    """Return the key of an option of the question. Raise ``ValueError`` for any other value."""
     known = [option.key for option in question.options]
-    if isinstance(value, bool) or str(value) not in known:
-        raise ValueError(f"{where}: must be one of {', '.join(known)}.")
-    return str(value)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{where}: must be one of {', '.join(known)}, in double quotes.")
+    return value
 
 
 class TableProtocol(Protocol):
@@ -97,19 +100,26 @@ class TableProtocol(Protocol):
 
     tables: ClassVar[Mapping[str, Mapping[str, int]]]
     """The texts of each table's entries, with the most characters of each."""
+    others: ClassVar[tuple[str, ...]] = ()
+    """Further columns of import files, each with a name, which go into the content."""
     remedy: ClassVar[str]
-    """How a table is written, for whoever wrote it otherwise."""
+    """The form of a table, for messages about one that has another."""
 
     def parts(self, item: Table) -> tuple[Part, ...]:
         """Return the story, and the tables if they are shown whole."""
         return item.parts
+
+    def summary(self, item: Table) -> tuple[Part, ...]:
+        """Return the beginning of the story."""
+        story = item.parts[0]
+        return (replace(story, text=shorten(story.text, SUMMARY, placeholder="…")),)
 
     def suggested(self, item: Table) -> Mapping[str, str]:
         return item.suggested
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield an item per row; ``core_id`` and :attr:`columns` may be missing."""
-        known = frozenset(("story_id", "core_id", "story", *self.columns, *self.tables))
+        known = frozenset(("story_id", "core_id", "story", *self.columns, *self.others, *self.tables))
         return read_each(rows, known, self._read)
 
     def _read(self, fields: Fields) -> StoryRow:
@@ -117,13 +127,18 @@ class TableProtocol(Protocol):
         kind, author = (fields.optional_text(column, MAX_NAME) for column in self.columns)
         content = {
             "story": fields.paragraphs("story", MAX_TEXT),
+            **{name: found for name in self.others if (found := fields.optional_text(name, MAX_NAME))},
             **{name: fields.structure(name) for name in self.tables},
         }
         if not fields.failed and fields.check_content(self.parse, content, self.remedy):
             for name, limits in self.tables.items():
-                for entry in content[name]:
-                    for text, limit in limits.items():
-                        fields.check(f"{name}.{text}", entry[text], limit)
+                content[name] = [
+                    {
+                        **entry,
+                        **{t: fields.check(f"{name}.{t}", entry[t], most) for t, most in limits.items()},
+                    }
+                    for entry in content[name]
+                ]
         return StoryRow(
             fields.row.file,
             fields.row.line,

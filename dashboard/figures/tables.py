@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
-from django.utils.translation import gettext as _, gettext_lazy as _lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.rules import paid_seconds
@@ -17,16 +17,16 @@ from publishing.statistics.accuracy import ALL
 from publishing.statistics.scored import TABLES, Cell
 
 COEFFICIENTS = {
-    "percent": _lazy("Pairs that agree"),
-    "fleiss_kappa": _lazy("Fleiss’ kappa"),
-    "krippendorff_alpha": _lazy("Krippendorff’s alpha"),
-    "gwet_ac1": _lazy("Gwet’s AC1"),
+    "percent": gettext_lazy("Pairs that agree"),
+    "fleiss_kappa": gettext_lazy("Fleiss’ kappa"),
+    "krippendorff_alpha": gettext_lazy("Krippendorff’s alpha"),
+    "gwet_ac1": gettext_lazy("Gwet’s AC1"),
 }
 RATINGS = {
-    "mean": _lazy("Mean"),
-    "median": _lazy("Median"),
-    "krippendorff_alpha_ordinal": _lazy("Ordinal alpha"),
-    "gwet_ac2": _lazy("Gwet’s AC2"),
+    "mean": gettext_lazy("Mean"),
+    "median": gettext_lazy("Median"),
+    "krippendorff_alpha_ordinal": gettext_lazy("Ordinal alpha"),
+    "gwet_ac2": gettext_lazy("Gwet’s AC2"),
 }
 
 

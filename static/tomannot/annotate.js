@@ -56,10 +56,11 @@
       step.ariaCurrent = question.matches(".question--now") ? "step" : null;
     });
   };
-  // What somebody chose instead of the option that the page came with can be seen.
+  // What somebody chose instead of the suggested option can be seen. A blank form comes with the suggestions.
   const markChanged = (list) => {
-    const first = [...list.options].find((option) => option.defaultSelected);
-    list.classList.toggle("is-changed", Boolean(first) && !first.selected);
+    const suggested = list.dataset.suggested ?? [...list.options].find((option) => option.defaultSelected)?.value;
+    const isChanged = Boolean(suggested) && list.value !== suggested;
+    list.parentNode.dataset.note = isChanged ? list.closest(".lists").dataset.changed : "";
   };
   const begin = (form, { restored } = {}) => {
     for (const list of all(".lists select", form)) markChanged(list);
@@ -87,6 +88,8 @@
   document.addEventListener("change", ({ target }) => {
     const form = target.closest("[data-answers].stepped");
     if (form) label(form);
+    const answers = target.closest("[data-answers]");
+    if (answers) answers.dataset.touched = "yes";
     if (target.matches(".lists select")) markChanged(target);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
@@ -219,7 +222,8 @@
       // On inputs, buttons and links, Enter does what the browser does.
       if (target.closest("input, button, a, summary")) return;
       event.preventDefault();
-      missing.length ? goTo(missing[0]) : form.requestSubmit();
+      if (missing.length) goTo(missing[0]);
+      else if (!one(".lists", form)) form.requestSubmit(); // suggested options are not yet anybody's answers
     } else if (key in STEPS) {
       // Otherwise, up and down scroll the page.
       if (target !== placed && key !== "Backspace" && (target.matches(CHOOSES) || /Up|Down/.test(key))) return;
@@ -275,7 +279,7 @@
   };
   // A second click, or one that met an automatic resend, would find the blank form of the next story.
   let arrived = -Infinity;
-  const isMeantForTheLast = (form) => performance.now() - arrived < DOUBLE_CLICK && !one(CHOSEN, form);
+  const isMeantForTheLast = (form) => performance.now() - arrived < DOUBLE_CLICK && !form.dataset.touched;
   addEventListener("submit", (event) => {
     if (!event.target.matches("[data-answers]") || !isMeantForTheLast(event.target)) return;
     event.preventDefault();

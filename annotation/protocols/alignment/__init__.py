@@ -5,29 +5,33 @@ row that matches none counts 0, and only a belief made of several may count 2 or
 examples are our own.
 """
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from annotation.importing.rows import StoryRow
 from annotation.protocols.alignment.instructions import INSTRUCTIONS
-from annotation.protocols.base import Option, Part, Procedure, Row, Scored, Words, _
+from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
 from annotation.protocols.tables import (
     LONGEST_KEY,
     Table,
     TableProtocol,
     TableQuestion,
-    check_option,
     read_entries,
     read_text,
 )
-from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION
+from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION, Fields
 from annotation.protocols.validity.wording import part
 
 COUNT = "count"
+MOST_MATCHES = 3
 JUDGE = "judge"
 """A model's count of an entry, if it is known."""
-TABLES = {"predicted": "A", "gold": "B"}
-"""The tables, with the letters by which annotators tell them apart; they are not told which one is which."""
+TABLES = ("predicted", "gold")
+FIRST = "table_a"
+"""The name of the table that annotators see as A: they are not told which one a model predicted."""
 LIMITS = {"actor": MAX_NAME, "belief": MAX_QUESTION}
 
 
@@ -42,7 +46,7 @@ class Alignment(TableProtocol):
             key=COUNT,
             title=_("Matches"),
             text=_("How many rows of the other table, about the same person, say the same as this one?"),
-            shows=("story", *TABLES),
+            shows=("story", "table_a", "table_b"),
             options=(
                 Option("0", "0", _("None says it.")),
                 Option("1", "1", _("One says it.")),
@@ -54,7 +58,8 @@ class Alignment(TableProtocol):
     )
     instructions = INSTRUCTIONS
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "predictor": "story_generator_model"}
+    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
+    others = ("predictor", FIRST)
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = dict.fromkeys(TABLES, LIMITS)
     remedy = (
         'Write [{"id": "b1", "actor": "Anne", "belief": "…"}, …]; “judge”, a model\'s count, may be added.'
@@ -67,24 +72,46 @@ class Alignment(TableProtocol):
     def parse(self, content: Mapping[str, Any]) -> Table:
         """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         parts, rows = [part("story", read_text(content, "story"))], []
-        for name, letter in TABLES.items():
+        for letter, name in _lettered(content):
             said = []
             entries = read_entries(content, name, LIMITS, optional=(JUDGE,), longest_id=LONGEST_KEY - 2)
             for place, entry in enumerate(entries, start=1):
-                if JUDGE in entry:
-                    check_option(self.question(COUNT), entry[JUDGE], f"{name}[{place - 1}].{JUDGE}")
+                if type(entry.get(JUDGE, 0)) is not int or not 0 <= entry.get(JUDGE, 0) <= MOST_MATCHES:
+                    where = f"{name}[{place - 1}].{JUDGE}"
+                    raise ValueError(f"{where}: must be a whole number from 0 to {MOST_MATCHES}.")
                 said.append(f"{letter}{place} {entry['actor']}: {entry['belief']}")
-                rows.append(Row(f"{letter}-{entry['id']}".lower(), said[-1]))
-            parts.append(part(name, "\n".join(said)))
+                rows.append(Row(_key(letter, entry), said[-1]))
+            parts.append(part(f"table_{letter.lower()}", "\n".join(said)))
         return Table(tuple(parts), tuple(rows))
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
-        """Return the rows of both tables, with the judge's counts."""
+        """Return the rows of both tables, by predictor, with the judge's counts."""
+        predictor = content.get("predictor") or "not stated"
         return tuple(
-            Scored(f"{letter}-{entry['id']}".lower(), str(entry.get(JUDGE, "")), 4, kind=name, question=COUNT)
-            for name, letter in TABLES.items()
+            Scored(_key(letter, entry), str(entry.get(JUDGE, "")), MOST_MATCHES + 1, predictor, COUNT, name)
+            for letter, name in _lettered(content)
             for entry in content[name]
         )
+
+    def _read(self, fields: Fields) -> StoryRow:
+        """Draw the table that is shown first, and take tables of one story together."""
+        row = super()._read(fields)
+        if row.content.get(FIRST, TABLES[0]) not in TABLES:
+            fields.refuse(FIRST, f"{row.content[FIRST]} is no table.", f"Write {' or '.join(TABLES)}.")
+        drawn = TABLES[hashlib.sha256(row.story_id.encode()).digest()[0] % 2]
+        story = hashlib.sha256(str(row.content["story"]).encode()).hexdigest()[:12]
+        core_id = fields.data.get("core_id") or f"story-{story}"
+        return replace(row, core_id=core_id, content={FIRST: drawn, **row.content})
+
+
+def _lettered(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the tables in the order in which they are shown, each with its letter."""
+    first = content.get(FIRST)
+    return list(zip("AB", TABLES if first == TABLES[0] else TABLES[::-1], strict=True))
+
+
+def _key(letter: str, entry: Mapping[str, Any]) -> str:
+    return f"{letter}-{entry['id']}".lower()
 
 
 PROTOCOL = Alignment()

@@ -8,7 +8,7 @@ OTHERS = _("Felix: The present lies in the wardrobe. · Ruth: Felix has not seen
 
 
 def _example(count: str, row: str, why: str) -> WorkedExample:
-    return example("count", count, story=STORY, row=row, gold=OTHERS, justification=why)
+    return example("count", count, story=STORY, row=row, table_b=OTHERS, justification=why)
 
 
 INSTRUCTIONS = Instructions(

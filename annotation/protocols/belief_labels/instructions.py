@@ -1,21 +1,12 @@
 """Instructions for labelling beliefs, with a story invented for this page."""
 
-from collections.abc import Callable
-from typing import cast
-
-from django.utils.text import format_lazy
-
 from annotation.protocols.base import Instructions, Section, WorkedExample, _
-from annotation.protocols.belief_labels.labels import LABELS
 from annotation.protocols.validity.wording import example
 
 STORY = _(
     "Ruth hides the present for Felix in the wardrobe. Felix watches her through the door. Ruth thinks that "
     "he is asleep."
 )
-
-
-_joined = cast("Callable[[str, str, str], str]", format_lazy)
 
 
 def _example(label: str, option: str, belief: str, why: str) -> WorkedExample:
@@ -49,20 +40,6 @@ INSTRUCTIONS = Instructions(
                 _("Go by the story alone, at the moment that the belief is about."),
                 _("Every list needs a label. If two seem right, choose the one that comes closer."),
             ),
-        ),
-        *(
-            Section(
-                label.title,
-                (
-                    label.text,
-                    *(
-                        _joined("{}: {}", option.label, option.hint)
-                        for option in label.options
-                        if option.hint
-                    ),
-                ),
-            )
-            for label in LABELS
         ),
     ),
     examples=(

@@ -105,9 +105,21 @@ class ExpertEvaluation(TableProtocol):
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield a template per row, also of BigToM's file, whose conditions are composed."""
         told: Told = set()
-        for row in rows:
-            for one in (row,) if CONDITIONS in row.data else _composed(row, told):
-                yield from (one,) if isinstance(one, Problem) else super().read([one])
+        problems: list[Problem] = []
+
+        def templates() -> Iterator[SourceRow]:
+            for row in rows:
+                for one in (row,) if CONDITIONS in row.data else _composed(row, told):
+                    if isinstance(one, Problem):
+                        problems.append(one)
+                    else:
+                        yield one
+
+        for found in super().read(templates()):
+            yield from problems
+            problems.clear()
+            yield found
+        yield from problems
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return both judgements of every condition. None of them is right or wrong."""

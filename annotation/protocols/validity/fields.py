@@ -125,7 +125,10 @@ class Fields:
         if not isinstance(value, str) or len(value) > limit:
             return self.text(name, limit)
         lines = [line for line in value.splitlines() if line.strip()] or [""]
-        return "\n\n".join(self.check(name, line, limit) for line in lines)
+        joined = "\n\n".join(self.check(name, line, limit) for line in lines)
+        if len(joined) > limit:
+            self.refuse(name, *_too_long(joined, limit))
+        return joined
 
     def check_content(
         self, parse: Callable[[Mapping[str, Any]], Any], content: Mapping[str, Any], remedy: str
@@ -236,7 +239,7 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
     if not value:
         return "The text is empty.", "Write the text, or remove the row."
     if len(value) > limit:
-        return f"The text has {len(value):,} characters; at most {limit:,} are allowed.", "Shorten it."
+        return _too_long(value, limit)
     position = find_forbidden(value)
     if position >= 0:
         return f"Character {position + 1} is {describe(value[position])}, which cannot be seen.", "Remove it."
@@ -251,6 +254,10 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
         if meant != entity[0]:
             return f"The text holds the HTML entity {quote(entity[0])}.", f"Write {quote(meant)} itself."
     return None
+
+
+def _too_long(value: str, limit: int) -> tuple[str, str]:
+    return f"The text has {len(value):,} characters; at most {limit:,} are allowed.", "Shorten it."
 
 
 _BREAKS = {"\n": "line break", "\r": "line break", "\t": "tab"}

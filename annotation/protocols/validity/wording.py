@@ -13,8 +13,8 @@ PART_LABELS: dict[str, str] = {
     "answer_b": _("Answer B"),
     "choices": _("Answers to choose from"),
     "belief": _("Belief"),
-    "predicted": _("Table A"),
-    "gold": _("Table B"),
+    "table_a": _("Table A"),
+    "table_b": _("Table B"),
     "row": _("Row"),
 }
 """The parts by name, in reading order; some are in worked examples only."""

@@ -45,7 +45,7 @@ def test_an_item_is_exported_as_it_came_in(protocol: Protocol) -> None:
 
 
 def test_suggested_labels_are_chosen_and_belong_to_the_form() -> None:
-    labelled = {**BELIEF, "labels": {"order": 1, "truth": "false"}}
+    labelled = {**BELIEF, "labels": {"order": "1", "truth": "false"}}
     shown = item(LABELS, beliefs=[labelled, {**BELIEF, "id": "b2"}])
     assert LABELS.suggested(shown) == {"order.b1": "1", "truth.b1": "false"}
     (field,) = question_fields(LABELS, shown)
