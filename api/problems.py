@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
@@ -179,8 +179,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Handle 500 in the same way; 503 with ``Retry-After`` while PostgreSQL or the shared store is away."""
     error = sys.exception()
     is_away = isinstance(error, (StoreUnavailable, DamagedArchive, *FAILURES))
-    if isinstance(error, OperationalError | InterfaceError):
-        # No connection (no SQLSTATE, class 08), none left (53), or a shutdown (57).
+    if isinstance(error, OperationalError | InterfaceError | InternalError):
+        # No connection (no SQLSTATE, class 08; psycopg's InternalError too), none left (53), a shutdown (57).
         is_away = (getattr(error.__cause__, "sqlstate", None) or "08")[:2] in ("08", "53", "57")
     if is_away:
         return _unavailable(request)

@@ -4,7 +4,7 @@
 #   setup.sh dev       the same, with the packages that tests and checks need
 #   setup.sh browser   a Chromium for the browser tests
 #   setup.sh checker   SPIN and a C compiler, which check the model of the slot protocol
-#   setup.sh servers   nginx, PgBouncer and Caddy, for the tests of several machines and of proxies
+#   setup.sh servers   nginx, PgBouncer, Caddy and a C compiler, for the tests of several machines and of proxies
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -96,14 +96,14 @@ ensure_browser() {
   if [ "${CI:-}" = true ]; then stop "With CI=true the browser tests must run."; fi
 }
 
-find_servers() { (PATH=$PATH:/usr/sbin; command -v nginx && command -v pgbouncer && command -v caddy) >/dev/null; }
+find_servers() { (PATH=$PATH:/usr/sbin; command -v nginx && command -v pgbouncer && command -v caddy && command -v gcc) >/dev/null; }
 
 ensure_servers() {
   if find_servers; then return; fi
   # Their services stay off: the tests start both themselves.
-  if find_lists "nginx, PgBouncer and Caddy" && RUNLEVEL=1 install_packages nginx-light pgbouncer caddy && find_servers; then return; fi
-  say "NO NGINX, PGBOUNCER OR CADDY: they are not installed and could not be: several machines will NOT be tried."
-  say "Install them (Debian: apt-get install nginx-light pgbouncer caddy)."
+  if find_lists "nginx, PgBouncer, Caddy and gcc" && RUNLEVEL=1 install_packages nginx-light pgbouncer caddy gcc libc6-dev && find_servers; then return; fi
+  say "NO NGINX, PGBOUNCER, CADDY OR GCC: they are not installed and could not be: several machines will NOT be tried."
+  say "Install them (Debian: apt-get install nginx-light pgbouncer caddy gcc libc6-dev)."
   if [ "${CI:-}" = true ]; then stop "With CI=true several machines must be tried."; fi
 }
 

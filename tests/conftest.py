@@ -44,6 +44,7 @@ SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment", "st
 USUAL_WORK, IN_A_BROWSER = 1, 12
 WORK = {
     "tests/topology/": 300,
+    "tests/upgrades/test_upgrade.py": 60,
     "tests/test_demo_mturk.py": 400,
     "tests/publishing/test_kill.py": 80,
     "tests/recruitment/test_campaign.py": 130,
@@ -99,7 +100,8 @@ MAY_BE_MISSING = {
     "kubernetes": "Install kubectl, which builds the manifests.",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
-    "topology": "Install nginx, PgBouncer and Caddy (Debian: apt-get install nginx-light pgbouncer caddy).",
+    "topology": "Install nginx, PgBouncer, Caddy and gcc "
+    "(Debian: apt-get install nginx-light pgbouncer caddy gcc libc6-dev).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
 programs that ``make test`` installs (not systemd and kubectl) fail instead."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import connection
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from kombu import Connection
 
+from api.problems import server_error
 from tomannot import clock, health
 from tomannot.celery import app
 from tomannot.clock import now as database_now
@@ -50,6 +54,35 @@ def test_what_is_missing_is_named(client: Client, monkeypatch: pytest.MonkeyPatc
     assert list(problems) == ["migrations", "broker", "clock"]
     assert problems["migrations"] == "1 not applied: run manage.py migrate"
     assert problems["clock"].startswith("+27")  # 2,700 s
+
+
+def test_an_old_server_is_refused_before_anything_is_migrated(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "MINIMUM_POSTGRESQL", 99)
+    told = f"PostgreSQL {health.server_version(connection)} is too old: tomannot needs 99 or newer"
+    assert client.get("/readyz").json()["problems"] == {"database": told}
+    with pytest.raises(SystemCheckError, match=told):
+        call_command("migrate", "--plan", skip_checks=False)
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [
+        (psycopg.InternalError("received 2 results from command 'COMMIT'"), 503),  # of a server that ends
+        (psycopg.OperationalError("server closed the connection"), 503),
+        (psycopg.errors.AdminShutdown(), 503),
+        (psycopg.errors.DeadlockDetected(), 500),
+        (psycopg.errors.DataCorrupted(), 500),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
+)
+def test_only_a_server_that_is_away_is_a_reason_to_try_again(cause: psycopg.Error, status: int) -> None:
+    try:
+        with connection.wrap_database_errors:
+            raise cause
+    except DatabaseError:
+        assert server_error(RequestFactory().get("/")).status_code == status
 
 
 def test_a_clock_that_is_wrong_or_set_does_not_move_ours(monkeypatch: pytest.MonkeyPatch) -> None:

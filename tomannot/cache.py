@@ -1,6 +1,7 @@
 """The shared cache in Redis: figures, progress, counters. No page fails when Redis is down."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from django.utils.connection import ConnectionProxy
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
+QUIET_SECONDS = 10.0  # between two warnings of a process that Redis does not answer
+_quiet_until = 0.0
 local = ConnectionProxy(caches, "local")
 """The cache of this process."""
 
@@ -56,5 +59,8 @@ def _answer(operation: Callable[..., Any], otherwise: Any, *args: Any, **named: 
     try:
         return operation(*args, **named)
     except RedisError as error:
-        logger.warning("Redis does not answer, so the cache is empty for now: %s", error)
+        global _quiet_until
+        if time.monotonic() >= _quiet_until:  # each page asks a dozen times
+            _quiet_until = time.monotonic() + QUIET_SECONDS
+            logger.warning("Redis does not answer, so the cache is empty for now: %s", error)
         return otherwise

@@ -354,6 +354,7 @@ def _explained(error: OSError | DomainError) -> str:
     where = error.filename if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT
     remedies = {
         errno.ENOSPC: "The disk is full. Free some space there",
+        errno.EFBIG: "A file would pass the worker's size limit. Raise it (ulimit -f, LimitFSIZE=)",
         errno.EDQUOT: "The disk quota is used up. Free some space there",
         errno.EACCES: "The worker may not write there. Give its user the right to",
         errno.EPERM: "The worker may not write there. Give its user the right to",

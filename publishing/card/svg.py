@@ -50,17 +50,13 @@ def bar_chart(title: str, groups: Sequence[Group], *, mark: float | None = None)
         groups=groups,
         mark=mark,
         height=_MARGIN + 20 + _HEAD * len(groups) + _ROW * bars + _MARGIN // 2,
-        length=_length,
+        length=lambda share: round(_BAR * min(max(share, 0.0), 1.0), 1),
         label=_text,
         LONGEST_LABEL=_LONGEST_LABEL,
         LONGEST_TITLE=_LONGEST_TITLE,
         **sizes,
     )
     return f"{text}\n".encode()
-
-
-def _length(share: float) -> float:
-    return round(_BAR * min(max(share, 0.0), 1.0), 1)
 
 
 def _text(value: str, longest: int = 0) -> str:

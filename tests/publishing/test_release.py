@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import resource
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -409,6 +410,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
     ("number", "advice"),
     [
         (errno.ENOSPC, "Free some space there"),
+        (errno.EFBIG, "size limit"),
         (errno.EACCES, "Give its user the right to"),
         (errno.EROFS, "read-only"),
         (errno.EIO, "Check that directory"),
@@ -438,6 +440,22 @@ def test_a_failing_disk_is_a_reason_to_act_on_and_the_release_can_be_asked_for_a
     )
     kinds = Event.objects.filter(subject="release 1").order_by("pk").values_list("type", flat=True)
     assert list(kinds) == ["release_requested", "release_failed", "release_requested", "release_published"]
+
+
+@pytest.mark.parametrize("size", [2_000, 20_000])
+def test_a_build_that_the_kernel_refuses_more_bytes_fails_and_leaves_nothing(small: Study, size: int) -> None:
+    """As on a full disk, at another step each time."""
+    release = request(small)
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        releases.build_release(release_id=release.pk, now=timezone.now())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
+    release.refresh_from_db()
+    assert release.state == Release.State.FAILED
+    assert "File too large. A file would pass the worker's size limit" in release.failure
+    assert list(release.directory.parent.iterdir()) == []
 
 
 def test_a_fault_fails_the_release_and_is_raised(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,23 @@ worker has directories of its own. What ends is started again after a second, as
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import boto3
 import urllib3
@@ -28,8 +33,10 @@ from tomannot.embedded import system
 from tomannot.embedded.postgres import Postgres, binaries
 
 PROJECT = Path(__file__).resolve().parents[2]
-PROGRAMS = ("nginx", "pgbouncer", "caddy")
+PROGRAMS = ("nginx", "pgbouncer", "caddy", "gcc")
 BUCKET = "tomannot"
+MACHINES = ("web_1", "web_2", "worker_1", "worker_2", "beat")
+"""Programs with a wall clock of their own, which :meth:`Topology.set_clock` sets."""
 RESTART_SECONDS = 1.0
 """The time after which what ended is started again (systemd: RestartSec)."""
 PATIENCE = 90.0
@@ -119,6 +126,7 @@ class Topology:
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._leash: subprocess.Popen[str] | None = None
+        self._world: subprocess.Popen[str] | None = None
 
     @property
     def url(self) -> str:
@@ -156,6 +164,7 @@ class Topology:
 
     def __enter__(self) -> Topology:
         (self.here / "logs").mkdir(parents=True)
+        self._make_clocks()
         system.let_pass(self.here / "postgres", self.account, lambda _line: None)
         leash = [sys.executable, "-m", "tomannot.supervisor"]
         self._leash = subprocess.Popen(
@@ -202,14 +211,14 @@ class Topology:
         nginx = [required("nginx"), "-e", str(self.here / "logs" / "nginx-error.log")]
         self._add("nginx", [*nginx, "-p", str(self.here), "-c", str(self.here / "nginx.conf")])
         _until(self._servers_answer, "PostgreSQL, Redis or the S3 server does not answer")
-        client = boto3.client(
+        self.s3 = boto3.client(
             "s3",
             endpoint_url=f"http://127.0.0.1:{self.ports['s3']}",
             region_name="us-east-1",
             aws_access_key_id="key",
             aws_secret_access_key="secret",
         )
-        client.create_bucket(Bucket=BUCKET)
+        self.s3.create_bucket(Bucket=BUCKET)
 
     def _servers_answer(self) -> bool:
         return self.postgres._answers() and all(_listens(self.ports[name]) for name in ("redis", "s3"))
@@ -233,6 +242,9 @@ class Topology:
         self, name: str, command: Sequence[str], account: system.Account | None = None, **more: str
     ) -> None:
         environment = self.environment | {"LC_ALL": "C.UTF-8"} | more
+        if name in MACHINES:
+            clock = {"LD_PRELOAD": str(self.here / "clock.so"), "CLOCK_OFF_BY": str(self._clock(name))}
+            environment |= clock
         self.nodes[name] = Node(name, command, environment, account)
         self._start(self.nodes[name])
 
@@ -272,6 +284,8 @@ class Topology:
         """End all programs."""
         with self._lock:
             self._ending.set()
+            if self._world is not None:
+                self._world.communicate()
             for node in reversed(self.nodes.values()):
                 if node.process is not None and node.process.poll() is None:
                     os.killpg(node.process.pid, signal.SIGINT if node.name == "postgres" else signal.SIGKILL)
@@ -288,13 +302,18 @@ class Topology:
         """End a program by a signal (SIGKILL: its whole family); it comes back after ``away`` seconds."""
         with self._lock:
             node = self.nodes[name]
+            node.away_until = max(node.away_until, time.monotonic() + away)
             if node.process is None or node.process.poll() is not None:
                 return
-            node.away_until = time.monotonic() + away
             if number == signal.SIGKILL:
                 os.killpg(node.process.pid, number)
             else:
                 node.process.send_signal(number)
+
+    @property
+    def away_until(self) -> float:
+        """The monotonic time at which the last program that was ended is started again, or 0."""
+        return max(node.away_until for node in self.nodes.values())
 
     def freeze(self, name: str, seconds: float) -> None:
         """Stop a program from running for some seconds: connections stay, and nothing is answered."""
@@ -305,7 +324,61 @@ class Topology:
                 os.killpg(process.pid, number)
                 time.sleep(pause)
 
+    def _make_clocks(self) -> None:
+        source = Path(__file__).with_name("clock.c")
+        command = [required("gcc"), "-shared", "-fPIC", "-o", str(self.here / "clock.so"), str(source)]
+        subprocess.run(command, check=True)
+        for name in MACHINES:
+            self._clock(name).write_bytes(struct.pack("q", 0))
+
+    def _clock(self, name: str) -> Path:
+        return self.here / f"{name}.clock"
+
+    def set_clock(self, name: str, seconds: int) -> None:
+        """Set a machine's wall clock that many seconds off, at once, for as long as it is not set again."""
+        with open(self._clock(name), "r+b", buffering=0) as clock:
+            clock.write(struct.pack("q", seconds))
+
+    def limit_files(self, name: str, size: int) -> bool:
+        """Let the kernel refuse a program to write files larger than so many bytes, as a full disk would.
+
+        A negative ``size`` lifts the limit. Return False if the program is not running.
+        """
+        process = self.nodes[name].process
+        assert process is not None
+        family = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        for pid in family:
+            with suppress(ProcessLookupError):
+                if os.getpgid(pid) == process.pid:
+                    _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+                    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))
+        return process.poll() is None
+
     # -- looking
+
+    def world(self, command: str, given: Any) -> Any:
+        """Have one more process do something (:mod:`tests.topology.world`), and return its answer.
+
+        It is started once, because that takes two seconds. Raise AssertionError with its words if it fails.
+        """
+        if self._world is None:
+            with open(self.here / "logs" / "world.log", "ab") as log:
+                self._world = subprocess.Popen(
+                    [sys.executable, "-m", "tests.topology.world"], cwd=PROJECT, env=self.environment,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                )  # fmt: skip
+        assert self._world.stdin is not None
+        assert self._world.stdout is not None
+        self._world.stdin.write(json.dumps([command, given]) + "\n")
+        self._world.stdin.flush()
+        answer = json.loads(self._world.stdout.readline() or '["it ended", null]')
+        assert not answer[0], f"{command} {str(given)[:200]}: {answer[0]}"
+        return answer[1]
+
+    def stored(self) -> list[str]:
+        """The names of all objects in the S3 server's bucket."""
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+        return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
     def manage(self, *arguments: str, seconds: float = 120) -> str:
         """Run a command of ``manage.py`` and return its output."""

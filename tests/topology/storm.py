@@ -1,13 +1,16 @@
 """A storm: many people submit answers to the topology while faults come at random from a seed.
 
 A third of the forms are sent twice, a tenth after their lease has run out, and a tenth are forged. Each wave
-is a small study, so that everybody meets at its last stories again and again.
+is a small study, so that everybody meets at its last stories again and again. Clocks that are set wrong stay
+so until they are set again, or the storm is over.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
+import resource
 import signal
 import threading
 import time
@@ -15,14 +18,14 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import psycopg
 import urllib3
 
 from bench.http import ASSIGNMENT
-from tests.topology.processes import Topology
+from tests.topology.processes import MACHINES, Topology
 
 QUESTIONS = {
     "q1": ("yes", "possibly", "no"),
@@ -38,6 +41,10 @@ WAVE = "wave"
 SERVED_AGAIN = "served again after a receipt"
 STORED = "X-Stored-Assignment"
 HTMX = {"HX-Request": "true", "HX-Target": "work", "Content-Type": "application/x-www-form-urlencoded"}
+LAST_STORIES = 10
+CLOCKS_OFF_BY = (-45 * 60, 0, 45 * 60)
+FULL_AT = (0, 2_000, 20_000)
+"""Bytes of the largest file that a full disk still takes: a build stops at another step each time."""
 RECOVER_SECONDS = 120.0
 """The longest that everything may take to be well again after the last fault."""
 
@@ -60,6 +67,8 @@ class Plan:
     longest_fault: float = 2.0
     rest: float = 1.5
     """The longest pause between two faults."""
+    long: bool = False
+    """Redis is also gone for a minute, and a release is asked for whenever the store refuses."""
 
 
 @dataclass
@@ -70,18 +79,20 @@ class Report:
     seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     forms: Counter[str] = field(default_factory=Counter)
-    longest_silence: float = 0.0
-    """Seconds between two receipts."""
+    silence: dict[str, float] = field(default_factory=dict)
+    """The most seconds between two receipts, by the fault that had come last."""
     recovered_after: float = 0.0
     """Seconds from the end of the last fault until all is well and every form has its receipt."""
+    crowd: int = 0
+    """The most people at once in a study with ten stories left."""
     check: dict[str, int] = field(default_factory=dict)
 
     @property
     def failures(self) -> dict[str, int]:
         """What must not happen, if it did."""
-        never = {
-            name: self.check[name] for name in ("lost", "altered", "doubled", "unsent", "over", "miscounted")
-        }
+        kinds = ("lost", "altered", "doubled", "unsent", "over", "miscounted", "half done")
+        never = {name: self.check[name] for name in kinds}
+        never["surplus without a late form"] = max(0, self.check["surplus"] - self.forms["late"])
         never |= {
             name: self.forms[name]
             for name in ("forged taken", "other receipt", "never answered", "refused", SERVED_AGAIN)
@@ -95,12 +106,14 @@ class Report:
             "seconds": f"{self.seconds:.0f}",
             "faults": sum(self.faults.values()),
             **{f"  {name}": number for name, number in sorted(self.faults.items())},
+            "longest without a receipt (s), the last fault being": "",
+            **{f"  - {name}": f"{seconds:.1f}" for name, seconds in sorted(self.silence.items())},
             **dict(sorted(self.forms.items())),
             **self.check,
-            "longest silence (s)": f"{self.longest_silence:.1f}",
+            f"people at the last {LAST_STORIES} stories": self.crowd,
             "recovered after (s)": f"{self.recovered_after:.1f}",
         }
-        return "\n".join(f"{name:<40} {value:>8}" for name, value in rows.items())
+        return "\n".join(f"{name:<52} {value:>8}" for name, value in rows.items())
 
     def as_json(self) -> str:
         """The report as a line of JSON."""
@@ -115,10 +128,19 @@ class Storm:
         self.report = Report(plan.seed)
         self.sent: dict[int, tuple[int, dict[str, str], bool]] = {}
         """By assignment: whose, with which answers, and whether it was acknowledged."""
+        self.order: list[int] = []
+        """Its keys, in a list from which a forger can draw while others add to it."""
         self.over = threading.Event()
         self.given_up = threading.Event()
         self._lock = threading.Lock()
         self._last_receipt = 0.0
+        self._last_fault = "none yet"
+        self._present: Counter[int] = Counter()
+        self._left: Counter[int] = Counter()
+        self._asked: int | None = None
+        """The release that was asked for last, and is not known to be published yet."""
+        self._releases: list[int] = []
+        self._half_done = 0
         self._expired = psycopg.conninfo.make_conninfo(topology.postgres.url, connect_timeout=2)
 
     def run(self) -> Report:
@@ -129,60 +151,75 @@ class Storm:
             "stories": self.plan.stories,
             "people": self.plan.people,
         }
-        waves = self.world("make", order)
+        waves = self.topology.world("make", order)
+        self._left.update({number: wave["votes"] for number, wave in enumerate(waves)})
+        self._votes_per_story = waves[0]["votes"] // self.plan.stories
         began = self._last_receipt = time.monotonic()
-        with ThreadPoolExecutor(self.plan.people + 1) as pool:
+        with ThreadPoolExecutor(self.plan.people) as pool:
             people = [
                 Person(self, number, [list(wave["people"].items())[number] for wave in waves])
                 for number in range(self.plan.people)
             ]
             busy = [pool.submit(person.work) for person in people]
-            publishing = pool.submit(self._publish)
             try:
                 self._faults(until=began + self.plan.seconds)
             finally:
+                for name in MACHINES:
+                    self.topology.set_clock(name, 0)
                 self.over.set()
-                ended = time.monotonic()
-                timer = threading.Timer(RECOVER_SECONDS, self.given_up.set)
+                ended = max(time.monotonic(), self.topology.away_until)
+                timer = threading.Timer(ended - time.monotonic() + RECOVER_SECONDS, self.given_up.set)
                 timer.start()
             for future in busy:
                 future.result()
-            releases = [publishing.result()]
+            self._published()
             timer.cancel()
         self.topology.wait_until_ready()
-        self.report.recovered_after = time.monotonic() - ended
+        self.report.recovered_after = max(0.0, time.monotonic() - ended)
         self.report.seconds = time.monotonic() - began
-        last = self.world("publish", WAVE)
-        releases.append(self._published(last, self.world("released", last)))
+        self._publish()
+        self._published()
         sent = [[person, assignment, *rest] for assignment, (person, *rest) in self.sent.items()]
-        self.report.check = self.world("check", {"slug": WAVE, "sent": sent, "releases": releases})
+        order = {"slug": WAVE, "sent": sent, "releases": self._releases}
+        self.report.check = self.topology.world("check", order) | {"half done": self._half_done}
+        self.topology.world("integrity", None)
         return self.report
-
-    def world(self, command: str, given: Any) -> Any:
-        """Have a process of the topology's own do something (``tests.topology.world``)."""
-        arguments = ("-m", "tests.topology.world", command)
-        return json.loads(self.topology.run(*arguments, seconds=600, given=json.dumps(given)))
 
     # -- releases
 
-    def _publish(self) -> int:
-        """Ask for a release in the middle of the storm; later it has to be there by itself."""
-        time.sleep(self.plan.seconds / 3)
-        release: int | None = None
-        while True:
-            try:
-                release = release or self.world("publish", WAVE)
-                found = self.world("released", release)
-                break
-            except AssertionError:  # the process met a server that was away
-                if self.given_up.is_set():
-                    raise
-                time.sleep(1)
-        return self._published(release, found)
+    def _publish(self) -> None:
+        """Ask for the next release, once the one before is published: that happens by itself."""
+        self._published()
+        self._asked = self.topology.world("publish", WAVE)
 
-    def _published(self, release: int, found: dict[str, Any]) -> int:
-        assert found["state"] == "published", found["failure"]
-        return release
+    def _published(self) -> None:
+        if self._asked is not None:
+            found = self.topology.world("released", self._asked)
+            assert found["state"] == "published", found["failure"]
+            self._half_done += len(self._built(".building-"))
+            self._releases.append(self._asked)
+            self._asked = None
+
+    def _publish_on_a_full_disk(self, size: int) -> None:
+        """A release fails for it, says why, and leaves nothing half done. Then it is asked for again."""
+        self._published()
+        while not self.topology.limit_files("worker_1", size):
+            time.sleep(0.1)
+        try:
+            self._publish()
+            found = self.topology.world("released", self._asked)
+        finally:
+            self.topology.limit_files("worker_1", resource.RLIM_INFINITY)
+        assert found["state"] == "failed", "it was built on a full disk"
+        assert "request the release again" in found["failure"], found["failure"]
+        assert "size limit" in found["failure"], found["failure"]
+        self._half_done += len(self._built(".building-")) + len(self._built(f"{found['place']}-"))
+        self._half_done += sum(f"releases/{found['place']}-" in name for name in self.topology.stored())
+        self._asked = self.topology.world("publish", WAVE)
+
+    def _built(self, wanted: str) -> list[Path]:
+        places = self.topology.here.glob("worker_1/releases/*/*")
+        return [place for place in places if wanted in place.as_posix()]
 
     # -- faults
 
@@ -205,6 +242,7 @@ class Storm:
                 deck = draw.sample(sorted(kinds), len(kinds))
             name = deck.pop()
             self.report.faults[name] += 1
+            self._last_fault = name
             kinds[name](draw.uniform(0.5, self.plan.longest_fault))
             time.sleep(draw.uniform(0.2, self.plan.rest))
 
@@ -212,14 +250,25 @@ class Storm:
         topology = self.topology
 
         def refuse(seconds: float) -> None:
+            if self.plan.long:
+                self._published()
             topology.store.cut()
+            if self.plan.long:
+                self._publish()
             time.sleep(seconds)
             topology.store.is_cut = False
 
         def kill(*names: str, number: int = signal.SIGKILL) -> Callable[[float], None]:
             return lambda seconds: topology.kill(draw.choice(names), number, away=seconds)
 
-        return {
+        def step(seconds: float) -> None:
+            topology.set_clock(draw.choice(MACHINES), draw.choice(CLOCKS_OFF_BY))
+            time.sleep(seconds)
+
+        minute = {"Redis gone for a minute": lambda _seconds: topology.kill("redis", away=60)}
+        return (minute if self.plan.long else {}) | {
+            "disk full while publishing": lambda _seconds: self._publish_on_a_full_disk(draw.choice(FULL_AT)),
+            "a clock set": step,
             "web node killed": kill("web_1", "web_2"),
             "worker killed": kill("worker_1", "worker_2"),
             "beat killed": kill("beat"),
@@ -235,7 +284,8 @@ class Storm:
     # -- of the people
 
     def expire(self, assignment: int) -> bool:
-        """Let the lease of a story run out now. Return whether it did: the database may be away."""
+        """Let the lease of a story run out now. Return False if it surely did not: the database was away."""
+        connection = None
         try:
             with psycopg.connect(self._expired) as connection:
                 done = connection.execute(
@@ -245,7 +295,21 @@ class Storm:
                 )
                 return done.rowcount == 1
         except psycopg.Error:
-            return False
+            return connection is not None  # it went away, perhaps after the commit
+
+    def moved(self, before: int, now: int) -> None:
+        """Note that a person goes from one wave to another."""
+        with self._lock:
+            self._present[before] -= 1
+            self._present[now] += 1
+
+    def acknowledged(self, wave: int) -> None:
+        """Note a receipt, and how many people are at the last stories of its wave."""
+        with self._lock:
+            self.report.forms["acknowledged"] += 1
+            self._left[wave] -= 1
+            if self._left[wave] <= LAST_STORIES * self._votes_per_story:
+                self.report.crowd = max(self.report.crowd, self._present[wave])
 
     def count(self, what: str) -> None:
         with self._lock:
@@ -257,10 +321,13 @@ class Storm:
             if assignment in self.sent and self.sent[assignment][2]:
                 self.report.forms[SERVED_AGAIN] += not acknowledged
                 return
+            if assignment not in self.sent:
+                self.order.append(assignment)
             self.sent[assignment] = (person, form, acknowledged)
             if acknowledged:
                 now = time.monotonic()
-                self.report.longest_silence = max(self.report.longest_silence, now - self._last_receipt)
+                known = self.report.silence.get(self._last_fault, 0.0)
+                self.report.silence[self._last_fault] = max(known, now - self._last_receipt)
                 self._last_receipt = now
 
 
@@ -271,29 +338,40 @@ class Person:
         self.storm = storm
         self._draw = random.Random(f"{storm.plan.seed} {number}")
         self._pages = [(int(enrollment), path) for enrollment, path in pages]
+        self._wave = -1
         self._pool = urllib3.HTTPConnectionPool(
             str(urlsplit(storm.topology.url).hostname), urlsplit(storm.topology.url).port, timeout=20
         )
 
     def work(self) -> None:
         """Go from wave to wave, and stay at each until three looks found no story."""
-        place = looks = 0
-        while not self.storm.over.is_set():
-            person, path = self._pages[place % len(self._pages)]
-            answer = self._ask("GET", path)
-            found = ASSIGNMENT.search(answer.data) if answer and answer.status == 200 else None
-            if found:
-                looks = 0
-                self._judge(person, path, int(found[1]))
-            elif answer and answer.status == 200:
-                looks += 1
-                time.sleep(0.1)
-                if looks == 3:
-                    place, looks = place + 1, 0
-            else:
-                time.sleep(0.2)
+        for wave in itertools.cycle(range(len(self._pages))):
+            self.storm.moved(self._wave, wave)
+            self._wave = wave
+            looks = 0
+            while looks < 3:
+                if self.storm.over.is_set():
+                    return
+                looks = self._look(looks)
 
-    def _judge(self, person: int, path: str, assignment: int) -> None:
+    def _look(self, looks: int) -> int:
+        """Ask for a story, and go on until there is none. Return how many looks found none, in a row."""
+        person, path = self._pages[self._wave]
+        answer = self._ask("GET", path)
+        if not answer or answer.status != 200:
+            time.sleep(0.2)
+            return looks
+        page: bytes | None = answer.data
+        found = ASSIGNMENT.search(answer.data)
+        if not found:
+            time.sleep(0.1)
+            return looks + 1
+        while page and (found := ASSIGNMENT.search(page)) and not self.storm.over.is_set():
+            page = self._judge(person, path, int(found[1]))
+        return 0
+
+    def _judge(self, person: int, path: str, assignment: int) -> bytes | None:
+        """Answer a story. Return the page that followed, or None if there was none."""
         form = {name: self._draw.choice(options) for name, options in QUESTIONS.items()}
         if self._draw.random() < AGREED:
             form = dict.fromkeys(QUESTIONS, "yes")
@@ -304,24 +382,28 @@ class Person:
             time.sleep(self._draw.uniform(0.1, 1.0))
         self.storm.note(assignment, person, form, acknowledged=False)
         self.storm.count("submissions")
-        receipt = self._send(path, assignment, form)
-        if receipt is None:
+        answer = self._send(path, assignment, form)
+        if answer is None:
             self.storm.count("never answered" if self.storm.given_up.is_set() else "refused")
-            return
+            return None
         self.storm.note(assignment, person, form, acknowledged=True)
-        self.storm.count("acknowledged")
+        self.storm.acknowledged(self._wave)
         if self._draw.random() < DOUBLED:
             self.storm.count("sent twice")
-            again = self._send(path, assignment, form)
-            if again != receipt and not (again is None and self.storm.given_up.is_set()):
-                self.storm.count("other receipt")
+            receipt = answer.headers[STORED]
+            answer = self._send(path, assignment, form)
+            if answer is None or answer.headers[STORED] != receipt:
+                if answer is not None or not self.storm.given_up.is_set():
+                    self.storm.count("other receipt")
+                return None
+        return answer.data
 
-    def _send(self, path: str, assignment: int, form: dict[str, str]) -> str | None:
+    def _send(self, path: str, assignment: int, form: dict[str, str]) -> urllib3.BaseHTTPResponse | None:
         """Send a form until it is acknowledged; None if it is refused, or never answered."""
         while not self.storm.given_up.is_set():
             answer = self._ask("POST", path, form | {"assignment": str(assignment)})
             if answer and STORED in answer.headers:
-                return answer.headers[STORED]
+                return answer
             if answer and answer.status < 500 and answer.status != 429:
                 return None
             self.storm.count("tried again")
@@ -330,7 +412,7 @@ class Person:
 
     def _forge(self, path: str, assignment: int, form: dict[str, str]) -> None:
         """Send what must not be taken: another's story, another's address, an answer that is no option."""
-        others = [one for one in self.storm.sent.copy() if one != assignment]
+        others = self.storm.order
         kinds = [
             (path, form | {"assignment": str(self._draw.choice(others))} if others else {}),
             (

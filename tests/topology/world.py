@@ -1,15 +1,17 @@
-"""Commands of the topology's processes: ``python -m tests.topology.world COMMAND``, JSON in and out.
+"""Commands in the topology: ``python -m tests.topology.world`` reads and answers lines of JSON.
 
-Commands wait inside this process, because starting one takes two seconds. While the database is away they
-ask again.
+A line is ``[command, what it is given]``, and its answer ``[failure, result]``. While the database is away,
+commands that wait ask again.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -20,6 +22,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 django.setup()
 
 from django.core.files.base import ContentFile  # noqa: E402
+from django.core.management import CommandError, call_command  # noqa: E402
 from django.db import InterfaceError, OperationalError, connection  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
@@ -46,7 +49,9 @@ def make(given: dict[str, Any]) -> list[dict[str, Any]]:
         people = builders.qualified(study, given["people"])
         if given.get("answered"):
             builders.answer_everything(people)
-        made.append({"slug": study.slug, "people": {person.pk: _path(person) for person in people}})
+        pages = {person.pk: _path(person) for person in people}
+        votes = given["stories"] * study.votes_per_story
+        made.append({"slug": study.slug, "votes": votes, "people": pages})
     return made
 
 
@@ -88,7 +93,8 @@ def released(given: int) -> dict[str, Any]:
     release = wait_for(found.first)
     files = {file.path: file.sha256 for file in release.files.all()}
     page = reverse("publishing:release", args=[release.study.slug, release.number])
-    return {"state": release.state, "failure": release.failure, "page": page, "files": files}
+    place = f"{release.study.slug}/{release.number}"
+    return {"state": release.state, "failure": release.failure, "page": page, "files": files, "place": place}
 
 
 def wait_for(look: Callable[[], T | None]) -> T:
@@ -100,8 +106,8 @@ def wait_for(look: Callable[[], T | None]) -> T:
                 return found
         except (InterfaceError, OperationalError):
             connection.close()
-        assert time.monotonic() < deadline, f"{sys.argv[1:]} waited for {PATIENCE} seconds in vain"
-        time.sleep(1)
+        assert time.monotonic() < deadline, f"waited for {PATIENCE} seconds in vain"
+        time.sleep(0.5)
 
 
 def check(given: dict[str, Any]) -> dict[str, int]:
@@ -144,9 +150,31 @@ def check(given: dict[str, Any]) -> dict[str, int]:
     return dict(found)
 
 
+def integrity(_given: None) -> None:
+    """Check every promise about the stored rows. Raise AssertionError with the report if one is broken."""
+    said = io.StringIO()
+    try:
+        call_command("check_integrity", stdout=said)
+    except CommandError as error:
+        raise AssertionError(f"{error}\n{said.getvalue()}") from error
+
+
 COMMANDS: dict[str, Callable[[Any], Any]] = {
-    command.__name__: command for command in (make, upload, imported, publish, released, check)
+    command.__name__: command for command in (make, upload, imported, publish, released, check, integrity)
 }
 
+
+def answer(line: str) -> list[Any]:
+    """Run a command; return its failure and its result."""
+    command, given = json.loads(line)
+    connection.close()  # the server may have been restarted
+    try:
+        return ["", COMMANDS[command](given)]
+    except Exception:  # noqa: BLE001  whatever it is, the storm says it
+        return [traceback.format_exc(), None]
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(COMMANDS[sys.argv[1]](json.load(sys.stdin))))
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(line)) + "\n")
+        sys.stdout.flush()
