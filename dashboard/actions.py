@@ -36,12 +36,10 @@ from dashboard.settings.configuration import (
 )
 from dashboard.settings.configuration_export import plan_of
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
-from publishing.actions.data_statement import describe_data
-from publishing.actions.human_baseline import record_sample
-from publishing.actions.plans import fix_plan
+from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
 from publishing.filters import default_filter
-from publishing.human_baseline.drawing import DrawnQuestions, draw
+from publishing.human_baseline.drawing import Sample, draw
 from publishing.models import Release
 from qualification import actions as qualification_actions
 from qualification.models import Round
@@ -55,7 +53,7 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
     """Create a draft study with everything that its configuration says.
 
     All or nothing: a refusal by any step (see ``annotation.actions``, ``qualification.actions``,
-    ``publishing.actions.data_statement`` and ``recruitment.actions``) undoes the others.
+    ``publishing.actions.statements`` and ``recruitment.actions``) undoes the others.
     """
     study = annotation_actions.create_study(slug=slug, settings=config.settings, by=by, now=now)
     if config.rehearsal:
@@ -218,7 +216,7 @@ def draw_baseline(
 
     All or nothing; the release's files are read before the transaction begins. The environment is the
     release's; pay, currency and licence are the released study's. Raise
-    :class:`publishing.errors.NotDrawable` and the refusals of ``annotation.actions`` and
+    :class:`publishing.errors.UnusableRelease` and the refusals of ``annotation.actions`` and
     ``qualification.actions``.
     """
     drawn = draw(release, per_scenario=plan.per_scenario, seed=plan.seed)
@@ -227,7 +225,7 @@ def draw_baseline(
 
 @transaction.atomic
 def _create_baseline(
-    release: Release, plan: BaselinePlan, drawn: DrawnQuestions, *, by: User | None, now: datetime
+    release: Release, plan: BaselinePlan, drawn: Sample, *, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
     """Create the study that asks the sampled questions."""
     source = release.study
@@ -235,7 +233,7 @@ def _create_baseline(
         title=plan.title,
         contact=plan.contact or source.contact,
         description=(
-            f"How well people answer {len(drawn.questions)} questions about {len(drawn.sample.story_ids)} "
+            f"How well people answer {len(drawn.questions)} questions about {len(drawn.story_ids)} "
             f"stories of “{source.title}”, release {release.number}."
         ),
         protocol=multiple_choice.NAME,
@@ -248,7 +246,7 @@ def _create_baseline(
         study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
     consent = plan.consent or newest_consent(source)
     annotation_actions.add_consent_text(study=study, text=consent, by=by, now=now)
-    admission = admission_for(release, plan, drawn.sample.story_ids)
+    admission = admission_for(release, plan, drawn.story_ids)
     if plan.who is Who.QUALIFIED:
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     if admission.excluded:

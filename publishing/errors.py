@@ -51,24 +51,8 @@ class InvalidStatement(DomainError):
         super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
-class NotWithdrawable(DomainError):
-    """The release is not published or already withdrawn, or the reason is missing or too long."""
-
-
-class Withdrawn(DomainError):
-    """The release was withdrawn, so it cannot be deposited."""
-
-
-class NotComparable(DomainError):
-    """Two releases cannot be compared: files are missing or differ from what was published."""
-
-
-class NotDrawable(DomainError):
-    """No baseline sample can be drawn from the release."""
-
-
-class NotImportable(DomainError):
-    """A release directory cannot be imported as a study."""
+class UnusableRelease(DomainError):
+    """A release cannot be withdrawn, deposited, compared, drawn from or imported; the message says why."""
 
 
 class NotEvaluable(DomainError):

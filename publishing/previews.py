@@ -17,11 +17,11 @@ from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
 from publishing.actions.releases import next_release, write_release
-from publishing.comparison.build import remove_leftovers
+from publishing.card import CARD_PATH
 from publishing.facts import Statement
-from publishing.public_card import CARD_PATH
 from publishing.queries import statement_of
 from publishing.steps import no_report
+from publishing.store import remove_leftovers
 from tomannot.celery import send_once
 
 PREVIEW_TASK = "publishing.tasks.preview_release"

@@ -87,10 +87,7 @@ def fetch(place: Path, manifest_sha256: str = "") -> Path:
             return place
     with _store_errors(place), default_storage.open(_key(place)) as file:
         place.parent.mkdir(parents=True, exist_ok=True)
-        for left in place.parent.glob(f"{_UNFINISHED}*"):  # by a process that was killed
-            with suppress(FileNotFoundError):  # by one that was not, and is done by now
-                if time.time() - left.stat().st_mtime > _LONGEST_FETCH:
-                    shutil.rmtree(left, ignore_errors=True)
+        remove_leftovers(place.parent, _UNFINISHED, after=_LONGEST_FETCH)
         with TemporaryDirectory(dir=place.parent, prefix=_UNFINISHED) as hidden:
             copy = Path(hidden) / place.name
             with tarfile.open(fileobj=file, mode="r|") as archive:
@@ -106,6 +103,14 @@ def fetch(place: Path, manifest_sha256: str = "") -> Path:
                 if not place.exists():  # else another process was faster
                     raise
     return place
+
+
+def remove_leftovers(place: Path, prefix: str, *, after: float = 24 * 3600) -> None:
+    """Remove what killed processes left: begins with ``prefix``, and unchanged for so many seconds."""
+    for left in place.glob(f"{prefix}*"):
+        with suppress(FileNotFoundError):  # of a process that was not killed, and is done by now
+            if time.time() - left.stat().st_mtime > after:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from accounts.errors import DomainError
 from publishing import previews
 from publishing.actions import releases as actions
-from publishing.comparison import build, store
+from publishing.comparison import store
 from publishing.models import Release
 from tomannot import clock
 from tomannot.celery import task
@@ -50,7 +50,7 @@ def compare_releases(before_id: int, now_id: int) -> None:
     before, now = releases.get(pk=before_id), releases.get(pk=now_id)
     failure, is_lasting = "", True
     try:
-        build.compare(before, now)
+        store.compare(before, now)
     except (DomainError, OSError) as error:
         failure, is_lasting = str(error), False
     except SoftTimeLimitExceeded:

@@ -1,28 +1,32 @@
-"""Public, read-only pages of releases."""
+"""Public, read-only pages of releases. Card and citation are read from their files, which never change."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import condition, require_safe
 
 from annotation.downloads import RELEASES, download
 from annotation.models import Study
-from publishing import public_card
-from publishing.access import published_file, published_files, published_release
 from publishing.actions.releases import COUNTS
-from publishing.card.citation import CITATION_PATH
+from publishing.card import CARD_PATH
+from publishing.card.citation import CITATION_PATH, Citation, marked, read_citation
 from publishing.card.contents import load_snippet
+from publishing.card.croissant import CROISSANT_PATH
+from publishing.card.html import RenderedCard, rendered
 from publishing.files.archives import tar_of, zip_of
 from publishing.files.directory import MANIFEST, FileFacts, content_type, file_facts, pieces
 from publishing.files.rows import layout_for
 from publishing.filters import get_filter
 from publishing.models import Deposit, Release, ReleaseFile
+from tomannot.cache import local as cache
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
-CROISSANT_PATH = "croissant.json"
 AT_ONCE = 1 << 20
 """In bytes; smaller files fit into the buffers of proxy and network."""
 
@@ -52,8 +56,8 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "citation_url": urls.get(CITATION_PATH),
         "manifest_sha256": found.manifest_sha256,
         "deposits": Deposit.objects.public().filter(release=found),
-        "card": public_card.card_of(found, urls),
-        "citation": public_card.citation_of(found),
+        "card": card_of(found, urls),
+        "citation": citation_of(found),
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{found.download_prefix}.tar",
         "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
@@ -146,3 +150,76 @@ def _files(release: Release) -> list[dict[str, Any]]:
         }
         for file in files
     ]
+
+
+def published_release(slug: str, number: int) -> Release:
+    """Return the published release of this study and number. Raise ``Http404`` if there is none."""
+    found = Release.objects.published().select_related("study", "withdrawal")
+    return get_object_or_404(found, study__slug=slug, number=number)
+
+
+def published_file(slug: str, number: int, path: str) -> ReleaseFile:
+    """Return a listed file of the release or its MANIFEST; raise ``Http404`` for anything else.
+
+    The path is compared with the list, never resolved, so no path can leave the release.
+    """
+    files = published_files(published_release(slug, number))
+    found = next((file for file in files if file.path == path), None)
+    if found is None:
+        raise Http404("The release has no such file.")
+    return found
+
+
+def published_files(release: Release) -> list[ReleaseFile]:
+    """Return every listed file and MANIFEST."""
+    manifest = ReleaseFile(release=release, path=MANIFEST, sha256=release.manifest_sha256)
+    return [*release.files.all(), manifest]
+
+
+T = TypeVar("T")
+
+
+def card_of(release: Release, urls: Mapping[str, str]) -> RenderedCard | None:
+    """Return the card as HTML, or None if its file is missing. ``urls`` maps paths to addresses."""
+    return _cached(
+        f"card:{release.manifest_sha256}:{urls.get(CARD_PATH, '')}",
+        lambda: release.directory / CARD_PATH,
+        lambda written: rendered(written.decode(), urls.get),
+    )
+
+
+def citation_of(release: Release) -> Citation:
+    """Return the citation of a release, as published.
+
+    A release without a readable citation file is cited by its title.
+    """
+    slug = release.study.slug
+    found = _cached(
+        f"citation:{release.manifest_sha256}",
+        lambda: release.directory / CITATION_PATH,
+        lambda written: read_citation(written, slug=slug),
+    )
+    cited = found or Citation(
+        slug=slug,
+        number=release.number,
+        title=release.title,
+        released=release.requested_at.date(),
+        creators=((f"The study {slug}", ""),),
+    )
+    return replace(cited, title=marked(cited.title, release.filter_name))
+
+
+def _cached(key: str, path: Callable[[], Path], make: Callable[[bytes], T]) -> T | None:
+    """Return what ``make`` makes of a file, cached per process; None if the file is missing.
+
+    ``key`` contains the hash of the release's MANIFEST, which identifies its files.
+    """
+    found: T | None = cache.get(key)
+    if found is None:
+        try:
+            written = path().read_bytes()
+        except OSError:  # being restored, or the shared store is away
+            return None
+        found = make(written)
+        cache.set(key, found, timeout=None)
+    return found

@@ -24,8 +24,8 @@ from annotation.hidden_checks import CheckRules
 from annotation.models import ApiToken, Assignment, ConsentText, Enrollment, Story, Study
 from bench.world import SAMPLE_STORIES, SEED, SLUG, World, collect_static
 from publishing.actions import releases as publishing
-from publishing.actions.data_statement import describe_data
-from publishing.comparison import build
+from publishing.actions.statements import describe_data
+from publishing.comparison import store as comparisons
 from publishing.facts import Statement
 from publishing.models import Release
 from qualification import actions as qualification
@@ -166,7 +166,7 @@ def _publish_twice(study: Study, owner: User, *, now: datetime) -> None:
             assignment=voted, reason="Nothing was read.", by=owner, now=now + timedelta(hours=2)
         )
     second = _publish(study, owner, now=now + timedelta(hours=3))
-    build.compare(first, second)
+    comparisons.compare(first, second)
     for number in range(3, RELEASES + 1):  # their rows come with the others
         shutil.copytree(second.directory, second.directory.with_name(str(number)))
 

@@ -15,7 +15,7 @@ from annotation.rules import pseudonym
 from bench.filled.beginning import DAYS, RELEASES
 from bench.world import fill_up, settle
 from publishing.comparison import store
-from publishing.comparison.diff import Kind
+from publishing.comparison.changes import Kind
 from publishing.models import Release
 from recruitment.join_links import own_source
 

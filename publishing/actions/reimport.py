@@ -1,35 +1,58 @@
-"""Importing a release directory as a study."""
+"""Importing a release directory as a study: its settings, and the rows that its files provide."""
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
 
+import orjson
 from django.db import transaction
 
 from accounts.models import Environment, User
 from annotation import actions
 from annotation.actions.events import record_event
 from annotation.actions.imported_votes import (
+    ImportedSkip,
+    ImportedStory,
+    ImportedVote,
     enroll_imported_annotators,
     store_imported_skips,
     store_imported_votes,
 )
+from annotation.importing.rows import PROVENANCE, StoryRow
 from annotation.models import Adjudication, Event, InstructionText, Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol
-from publishing.actions.data_statement import describe_data
-from publishing.errors import NotImportable
-from publishing.files.rows import story_paths
+from publishing.actions.statements import describe_data
+from publishing.errors import UnusableRelease
+from publishing.files import jsonl
+from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
+from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
-from publishing.reimport import Crowd, past_instructions, past_skips, past_stories, read_crowd, story_file
-from publishing.verification import check_release
+from publishing.verification import check_release, decisions, jsonl as lines
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
-from publishing.verification.schema import read_decisions
+from publishing.verification.schema import VoteReader, read_decisions, sound_skips
 
 CONSENT = (
     "Nobody is asked here: the votes of this study were given in another one, to whose consent text the "
     "people agreed there. {source}."
 )
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The people who voted, or skipped a story, and when each was first served."""
+
+    first: dict[str, datetime] = field(default_factory=dict)
+    last_position: int = 0
+
+    def add(self, person: str, served_at: datetime, position: int) -> None:
+        """Add a story that a person was served."""
+        self.first[person] = min(served_at, self.first.get(person, served_at))
+        self.last_position = max(position, self.last_position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +74,12 @@ def import_release(
     It takes over description, statement and sides of the right answers; not the DOI, which names the release.
     Without votes, the study is a draft to be judged anew. With votes, it is closed: its people are new,
     qualified, anonymous annotators, and each counted vote keeps its times. A release holds no surplus
-    votes, so none are imported. Raise :class:`NotImportable`, and the errors of ``annotation.actions``.
+    votes, so none are imported. Raise :class:`UnusableRelease`, and the errors of ``annotation.actions``.
     """
     report = check_release(directory, with_machine_validation=False)
     described = report.description
     if not report.is_sound or described is None:
-        raise NotImportable(
+        raise UnusableRelease(
             f"{directory} is not sound. manage.py verify_release lists all {report.findings.total} findings; "
             f"the first is: {report.shown[0]}"
         )
@@ -94,7 +117,7 @@ def _settings(described: Description, note: str, contact: str, crowd: Crowd | No
     try:
         get_protocol(protocol["name"], protocol["version"])
     except UnknownProtocol as error:
-        raise NotImportable(str(error)) from error
+        raise UnusableRelease(str(error)) from error
     usual = actions.StudySettings(
         title=described.document["title"],
         contact=contact,
@@ -133,3 +156,84 @@ def _import_votes(
     store_imported_skips(study=study, people=people, skips=past_skips(directory), note=note, now=now)
     actions.close_study(study=study, by=by, now=now)
     return votes
+
+
+def read_crowd(directory: Path, description: Description) -> Crowd:
+    """Read the votes and skips of a checked release in one pass."""
+    crowd = Crowd()
+    for voted in _votes(directory, description):
+        for vote in voted.votes:
+            crowd.add(vote.annotator, _served_at(vote), vote.position)
+    for skip in past_skips(directory):
+        crowd.add(skip.person, skip.served_at, skip.position)
+    crowd.first = dict(sorted(crowd.first.items()))
+    return crowd
+
+
+def past_skips(directory: Path) -> Iterator[ImportedSkip]:
+    """Yield every skip of a directory that was just checked."""
+    for row in sound_skips(directory, Findings()):
+        skipped_at = datetime.fromisoformat(row["skipped_at"])
+        yield ImportedSkip(
+            person=row["annotator"],
+            story_id=row["story_id"],
+            reason=row["reason"],
+            words=row["words"],
+            served_at=skipped_at - timedelta(milliseconds=round(row["seconds_on_task"] * 1000)),
+            skipped_at=skipped_at,
+            position=row["position"],
+        )
+
+
+def past_instructions(directory: Path) -> dict[int, dict[str, Any]]:
+    """Return the study's own instructions by version, with the fields of an ``InstructionText``."""
+    forms = orjson.loads((directory / INSTRUMENT_PATH).read_bytes())["forms"]
+    return {form["version"]: {name: form[name] for name in WRITTEN} for form in forms if form["version"]}
+
+
+def past_stories(directory: Path, description: Description) -> Iterator[ImportedStory]:
+    """Yield every story that has votes, with them."""
+    for voted in _votes(directory, description):
+        yield ImportedStory(voted.story_id, [_past(vote) for vote in voted.votes])
+
+
+def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:
+    """Yield the votes of a directory that was just checked. Raise if it has changed since."""
+    findings = Findings()
+    yield from decisions.votes_by_story(directory, VoteReader(description.asked), findings)
+    if findings.total:
+        raise UnusableRelease(f"{directory} has changed since it was checked: {findings.shown[0]}")
+
+
+def _past(vote: CountedVote) -> ImportedVote:
+    return ImportedVote(
+        person=vote.annotator,
+        form={choice.field: choice.option for choice in vote.answers},
+        served_at=_served_at(vote),
+        submitted_at=datetime.fromisoformat(vote.submitted_at),
+        **{name: getattr(vote, name) for name in CONTEXT_KEYS[2:]},  # after the times
+    )
+
+
+def _served_at(vote: CountedVote) -> datetime:
+    submitted_at = datetime.fromisoformat(vote.submitted_at)
+    return submitted_at - timedelta(milliseconds=round(vote.seconds_on_task * 1000))
+
+
+@contextmanager
+def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
+    """Provide the stories of a file in a form that their protocol imports.
+
+    Story-data rows already have it. Items are written as the rows from which their protocol reads them.
+    """
+    if description.layout.question_sets:
+        yield directory / path
+        return
+    protocol = get_protocol(description.document["protocol"]["name"])
+    with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
+        for line in lines.read(directory, path, Findings()):
+            facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
+            story = StoryRow("", 0, content=line.row["item"], **facts)
+            file.write(jsonl.line(protocol.source_row(story)))
+        file.flush()
+        yield Path(file.name)

@@ -28,10 +28,10 @@ from accounts.errors import DomainError
 from accounts.models import User
 from accounts.rows import locked
 from annotation import locks
+from annotation.actions.events import record_event
 from annotation.actions.studies import freeze_answers, group_intake, thaw_answers
 from annotation.models import Event, Study
 from publishing import builder, queries, store, story_stream
-from publishing.actions.events import record_release
 from publishing.builder import BuiltRelease
 from publishing.earlier_releases import baseline_of, directory_before
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, ReleaseUnderway
@@ -365,3 +365,11 @@ def _explained(error: OSError | DomainError) -> str:
     if isinstance(error, StoreRefused):
         remedy = "Check STORAGE_URL and what its access key may do"
     return f"{where}: {error.strerror or error}. {remedy}, then request the release again."
+
+
+def record_release(
+    *, release: Release, type: Event.Type, now: datetime, note: str, by: User | None = None
+) -> Event:
+    """Append an event about a release to the log of its study."""
+    subject = f"release {release.number}"
+    return record_event(study=release.study, type=type, by=by, now=now, subject=subject, note=note)

@@ -7,6 +7,8 @@ escaped, so that none of it can add a heading, a link or a column.
 from publishing.card import front_matter, sections
 from publishing.facts import ReleaseFacts, Tally
 
+CARD_PATH = "README.md"
+
 
 def dataset_card(facts: ReleaseFacts, tally: Tally, made: sections.Documents) -> bytes:
     """Return the whole card of a release with these documents."""

@@ -1,15 +1,20 @@
-"""The files and columns of a release, and the items of the researchers' statement. Pure."""
+"""The files and columns of a release, their meanings, and the items of the researchers' statement. Pure."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
-from publishing.card.meanings import MEANINGS, meaning_of
 from publishing.facts import AskedQuestion, ReleaseFacts, Statement
 from publishing.files.features import Type
 from publishing.files.rows import BASELINE, DROPPED_PATH, LABELS_PATH, RATINGS_PATH, Layout, config_path
 from publishing.filters import get_filter
-from publishing.statistics.per_item import per_item
+from publishing.statistics.per_item import PerItem, per_item
 
+MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
+)
+"""Meanings of files, columns and items of the statement, by table of ``text/meanings.toml``."""
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
 
@@ -26,14 +31,19 @@ def summary_of(path: str, *, selects: bool) -> str:
     return usual if selects else other.get(path) or other.get(folder, usual)
 
 
+def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
+    """Return the files of a release, and its folders of several files, which end in a slash."""
+    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
+    there |= {path: bool(results and path == results.path) for path in (RATINGS_PATH, LABELS_PATH)}
+    return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
+
+
 def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
     selects = get_filter(facts.filter_name).selects
     results = per_item(facts.protocol_name, facts.asked)
-    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
-    there |= {path: bool(results and path == results.path) for path in (RATINGS_PATH, LABELS_PATH)}
-    paths = [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
-    return [(code(path), summary_of(path, selects=selects)) for path in paths]
+    found = paths(layout, results, selects=selects, with_baseline=with_baseline)
+    return [(code(path), summary_of(path, selects=selects)) for path in found]
 
 
 def columns(
@@ -56,3 +66,18 @@ def load_snippet(layout: Layout, *, directory: str = "path/to/this/directory") -
 def silent(statement: Statement) -> list[str]:
     """Return the items that the researchers' statement leaves empty."""
     return [heading.lower() for name, heading in STATED.items() if not paragraphs(getattr(statement, name))]
+
+
+def meaning_of(place: str, asked: Sequence[AskedQuestion]) -> str:
+    """Return the meaning of a column, or of a key inside one (``choices/text``).
+
+    An answer to a question that only an older version of the form had is described by its name alone.
+    """
+    for question in asked:
+        if place.partition(".")[0] == question.key:
+            return " ".join(
+                f"answer to “{question.title}”{', ' if question.scale else ''}{question.ends}".split()
+            )
+    column, _slash, key = place.partition("/")
+    meaning = MEANINGS["columns"].get(column, column)
+    return f"{key}, in {meaning}" if key else meaning

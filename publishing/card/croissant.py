@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
-from publishing.card.contents import summary_of
-from publishing.card.meanings import meaning_of
+from publishing.card.contents import meaning_of, summary_of
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
 from publishing.files.directory import FileFacts

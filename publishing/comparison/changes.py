@@ -1,17 +1,166 @@
-"""Every story, vote and answer key that changed since the previous release, with the reasons. Pure."""
+"""Two releases of a study side by side: which stories, votes and answer keys differ, and why. Pure.
 
+Two directories are read in parallel, story by story, in bounded memory. One pass is enough, because the files
+are in the order of the stories' ids.
+"""
+
+import enum
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import repeat
+from dataclasses import dataclass
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from publishing.comparison.diff import Pair, StoryState, changed_votes, paired_stories
-from publishing.files.rows import ADJUDICATIONS_PATH, INCOMPLETE_PATH, Layout, Row, config_path, layout_for
+from publishing.files import jsonl
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    CONTEXT_KEYS,
+    INCOMPLETE_PATH,
+    STORY_PATHS,
+    VOTES_PATH,
+    Layout,
+    Row,
+    config_path,
+    layout_for,
+)
 from publishing.filters import Outcome
+
+READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
+"""The files that are read of every release, beside that of dropped stories, if there is one."""
+_ABOUT_THE_VOTE = ("story_id", "annotator", *CONTEXT_KEYS)
+
+
+class Kind(enum.StrEnum):
+    """The kinds of difference between two releases."""
+
+    KEPT_BEFORE = "kept-before"
+    KEPT_NOW = "kept-now"
+    OTHERWISE = "otherwise"
+    """Kept in neither: dropped by other questions, or without a verdict in one release."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryState:
+    """A story in a release's files. ``outcome`` is None without a verdict; rows are unparsed."""
+
+    story_id: bytes
+    outcome: Outcome | None
+    row: bytes
+    votes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A story in two releases; None where a release does not mention it."""
+
+    before: StoryState | None
+    now: StoryState | None
+
+    @property
+    def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
+        return self.before.outcome if self.before else None, self.now.outcome if self.now else None
+
+    @property
+    def same_votes(self) -> bool:
+        return (self.before.votes if self.before else ()) == (self.now.votes if self.now else ())
+
+
+def paired_stories(before: Path, now: Path, *, incomplete: bool = False) -> Generator[Pair]:
+    """Yield every story of two release directories, in order of id; without a verdict only if asked for.
+
+    Raise ``OSError``, or ``ValueError`` for a file in another order.
+    """
+    sides = heapq.merge(
+        ((state.story_id, 0, state) for state in story_states(before, incomplete=incomplete)),
+        ((state.story_id, 1, state) for state in story_states(now, incomplete=incomplete)),
+        key=lambda item: item[:2],
+    )
+    for _, group in groupby(sides, key=lambda item: item[0]):
+        found: dict[int, StoryState] = {side: state for _, side, state in group}
+        yield Pair(found.get(0), found.get(1))
+
+
+def difference_of(pair: Pair) -> tuple[Kind, dict[str, Any]] | None:
+    """Return the kind of difference and the row that describes it; None if the releases agree.
+
+    The row has ``story_id``, ``scenario_name``, ``story_generator_model``, ``before`` and ``now`` (each with
+    ``outcome``, empty without a verdict, and ``reason``), ``votes`` (the differing ones: ``annotator``, the
+    answers ``before`` and ``now``, None without a vote), and ``same_votes`` (the number of others).
+    """
+    then, now = pair.outcomes
+    if then is now and (then is not Outcome.DROPPED or pair.before == pair.now):
+        return None
+    rows = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
+    reasons = [row.get("reason", "") for row in rows]
+    if then is now and reasons[0] == reasons[1]:
+        return None
+    kind = (
+        Kind.KEPT_BEFORE if then is Outcome.KEPT else Kind.KEPT_NOW if now is Outcome.KEPT else Kind.OTHERWISE
+    )
+    story, (changed, same_votes) = rows[1] or rows[0], changed_votes(pair)
+    return kind, {
+        "story_id": story["story_id"],
+        "scenario_name": story["scenario_name"],
+        "story_generator_model": story["story_generator_model"],
+        "before": {"outcome": then.value if then else "", "reason": reasons[0]},
+        "now": {"outcome": now.value if now else "", "reason": reasons[1]},
+        "votes": changed,
+        "same_votes": same_votes,
+    }
+
+
+def changed_votes(pair: Pair) -> tuple[list[dict[str, Any]], int]:
+    """Return the votes that differ (annotator, answers before and now, or None) and the number of others."""
+    then, now = answers_by_annotator(pair.before), answers_by_annotator(pair.now)
+    people = sorted(then.keys() | now.keys())
+    changed = [
+        {"annotator": person, "before": then.get(person), "now": now.get(person)}
+        for person in people
+        if then.get(person) != now.get(person)
+    ]
+    return changed, len(people) - len(changed)
+
+
+def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
+    """Return the answers of every vote by annotator."""
+    rows = [orjson.loads(line) for line in state.votes] if state else []
+    return {
+        row["annotator"]: {key: answer for key, answer in row.items() if key not in _ABOUT_THE_VOTE}
+        for row in rows
+    }
+
+
+def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[StoryState]:
+    """Yield every story in the files of a release, in order of id.
+
+    Older releases list no incomplete stories, and those of ratings no dropped ones.
+    """
+    others = [Outcome.DROPPED, *([Outcome.INCOMPLETE] if incomplete else [])]
+    outcomes = [Outcome.KEPT, *(one for one in others if (directory / STORY_PATHS[one]).is_file())]
+    paths = [*(STORY_PATHS[outcome] for outcome in outcomes), VOTES_PATH]
+    streams = [jsonl.lines_in_order(directory / path) for path in paths]
+    merged = heapq.merge(
+        *(_placed(place, stream) for place, stream in enumerate(streams)), key=lambda item: item[:2]
+    )
+    for story_id, group in groupby(merged, key=lambda item: item[0]):
+        outcome, row, votes = None, b"", []
+        for _, place, line in group:
+            if place < len(outcomes):
+                outcome, row = outcomes[place], line
+            else:
+                votes.append(line)
+        yield StoryState(story_id, outcome, row, tuple(votes))
+
+
+def _placed(place: int, stream: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, int, bytes]]:
+    for story_id, line in stream:
+        yield story_id, place, line
+
 
 CHANGES_PATH = "changes.jsonl"
 REASONS = ("new-story", "votes", "expert", "filter", "protocol", "text", "sides")

@@ -1,11 +1,15 @@
-"""Stored comparisons of two releases, for pages.
+"""Stored comparisons of two releases: computing them in a worker, and finding them for pages.
 
 They are derived data in a hidden directory beside the study's releases: deleting it costs a minute of a
 worker. A comparison is named by the hashes of both releases, so it is never out of date.
 """
 
 import json
+import secrets
+import shutil
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -15,17 +19,22 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.core.cache import caches
+from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from publishing.comparison.diff import Kind
+from publishing.comparison.changes import READ, Kind, difference_of, paired_stories
+from publishing.errors import UnusableRelease
+from publishing.files import directory, jsonl
+from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
-from publishing.store import fetch
+from publishing.store import StoreUnavailable, fetch, install, put, remove_leftovers
 from tomannot.celery import send_once
 
 COMPARE_TASK = "publishing.tasks.compare_releases"
 FORMAT = 1
 """Version of the files; a change rebuilds every comparison."""
 SUMMARY = "summary.json"
+DOCUMENTS = ("release.json", "statistics.json")
 UNFINISHED = ".unfinished-"
 PER_PAGE = 50
 LONGEST = timedelta(minutes=30)
@@ -36,7 +45,7 @@ REFUSED_FOR = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A finished comparison. ``summary`` is written by :mod:`publishing.comparison.build`."""
+    """A finished comparison. ``summary`` is written by :func:`compare`."""
 
     place: Path
     summary: dict[str, Any]
@@ -102,3 +111,80 @@ def record_outcome(before: Release, now: Release, *, failure: str = "", is_lasti
 
 def _key(before: Release, now: Release) -> str:
     return f"compared:{place_of(before, now)}"
+
+
+def compare(before: Release, now: Release) -> None:
+    """Compare two published releases of a study by their files and store the result.
+
+    Memory is bounded by one story. Raise :class:`~publishing.errors.UnusableRelease` if files are missing or
+    changed, and ``OSError``, which is ``StoreUnavailable`` if the shared store does not answer.
+    """
+    place = place_of(before, now)
+    if place.exists():
+        put(place, place)  # for the other machines, if the store lacks it
+        return
+    for release in (before, now):
+        _check(release)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(place.parent, UNFINISHED)
+    unfinished = place.with_name(f"{UNFINISHED}{secrets.token_hex(4)}")
+    unfinished.mkdir()
+    try:
+        summary = _write(unfinished, before.directory, now.directory)
+        (unfinished / SUMMARY).write_bytes(jsonl.document(summary))
+        install(unfinished, place)
+    except OSError:
+        if not place.exists():  # else another worker was faster, with the same result
+            raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:
+    """Write the files of differing stories. Return the summary of all stories."""
+    moves: Counter[str] = Counter()
+    differing: Counter[Kind] = Counter()
+    other_votes = 0
+    with ExitStack() as files:
+        written = {
+            kind: files.enter_context(open(place / f"{kind}.jsonl", "wb", buffering=1 << 20)) for kind in Kind
+        }
+        for pair in paired_stories(before, now):
+            moves[" ".join(outcome.value if outcome else "none" for outcome in pair.outcomes)] += 1
+            found = difference_of(pair)
+            if found:
+                differing[found[0]] += 1
+                written[found[0]].write(jsonl.line(found[1]))
+            elif not pair.same_votes:
+                other_votes += 1
+    sides = {"before": before, "now": now}
+    return {
+        "differing": {kind.value: differing[kind] for kind in Kind},
+        "moves": dict(sorted(moves.items())),
+        "same_verdict_other_votes": other_votes,
+        **{
+            name: {path.removesuffix(".json"): json.loads((side / path).read_bytes()) for path in DOCUMENTS}
+            for name, side in sides.items()
+        },
+    }
+
+
+def _check(release: Release) -> None:
+    """Raise :class:`~publishing.errors.UnusableRelease` unless the files to be read are as published."""
+    published = {
+        file.path: file.sha256 for file in release.files.filter(path__in=(*READ, DROPPED_PATH, *DOCUMENTS))
+    }
+    dropped = [DROPPED_PATH] if DROPPED_PATH in published else []
+    for path in (*READ, *dropped, *DOCUMENTS):
+        try:
+            whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
+        except StoreUnavailable:
+            raise
+        except OSError:
+            whole = False
+        if not whole:
+            told = _(
+                "%(path)s of release %(number)s is missing or has changed. Restore the files of that "
+                "release, then reload this page."
+            ) % {"path": path, "number": release.number}
+            raise UnusableRelease(told)

@@ -1,25 +1,37 @@
-"""The interface of outside places for releases, and their errors.
+"""The interface of outside places for releases, their addresses and errors, and what is sent there.
 
 A destination takes a whole release directory. Each one promises: readers see the whole release or none of it;
 an interrupted deposit is completed by running it again; and a deposit is only done when every file was
 compared with MANIFEST.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from accounts.errors import DomainError
-from publishing.destinations.package import Package
-from publishing.files.directory import FileFacts
+from publishing.errors import BrokenDirectory
+from publishing.files import directory
+from publishing.files.directory import MANIFEST, FileFacts
+
+S3 = "s3"
+HUGGING_FACE = "huggingface"
+ZIP = "zip"
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*")
+_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,96}/[A-Za-z0-9_.-]{1,96}")
+_FORMS = "Places are named s3://bucket/prefix, huggingface:owner/name or zip:PATH."
 
 Log = Callable[[str], None]
 """Called with one line of progress."""
 
 
 class DestinationError(DomainError):
-    """Base of all destination errors. The message ends with a remedy and contains no secret."""
+    """A place cannot take the release. The message ends with a remedy and contains no secret."""
 
 
 class WrongPlace(DestinationError):
@@ -46,8 +58,59 @@ class Damaged(DestinationError):
     """The stored files are not the ones that were sent."""
 
 
-class Refused(DestinationError):
-    """The place refused for another reason."""
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A complete release. ``files`` are sorted by path, with MANIFEST last.
+
+    ``earlier`` are the MANIFESTs of the study's earlier releases, which this one may follow in a place that
+    keeps versions.
+    """
+
+    directory: Path
+    slug: str
+    number: int
+    rehearsal: bool
+    files: tuple[FileFacts, ...]
+    earlier: tuple[bytes, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The directory to which archives unpack: ``pilot-1``."""
+        return f"{self.slug}-{self.number}"
+
+    @property
+    def title(self) -> str:
+        """The title of a commit or record."""
+        title = f"Release {self.number} of {self.slug}"
+        return f"Test run, not data: {title}" if self.rehearsal else title
+
+    @property
+    def manifest(self) -> bytes:
+        return (self.directory / MANIFEST).read_bytes()
+
+
+def package(
+    source: Path, *, slug: str, number: int, rehearsal: bool, manifest_sha256: str, earlier: Sequence[Path]
+) -> Package:
+    """Check every file of the directory and return it as a package.
+
+    Raise :class:`~publishing.errors.BrokenDirectory` unless it is exactly what was published. Missing
+    directories of ``earlier`` releases are left out.
+    """
+    files, found = directory.verify(source)
+    if found != manifest_sha256:
+        raise BrokenDirectory(
+            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
+        )
+    manifests = (folder / MANIFEST for folder in earlier)
+    return Package(
+        directory=source,
+        slug=slug,
+        number=number,
+        rehearsal=rehearsal,
+        files=(*files, directory.file_facts(source, MANIFEST)),
+        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +145,45 @@ class Destination(ABC):
 
         Raise :class:`DestinationError`.
         """
+
+
+def parse_address(text: str) -> tuple[str, str]:
+    """Return the kind and the place of an address; both may be shown. Raise :class:`WrongPlace`."""
+    scheme, separator, rest = text.partition(":")
+    readers = {S3: _s3, HUGGING_FACE: _repository, ZIP: _zip}
+    if not separator or scheme not in readers:
+        raise WrongPlace(f"“{text}” is not a place for a release. {_FORMS}")
+    return scheme, readers[scheme](rest)
+
+
+def _s3(rest: str) -> str:
+    bucket, _, prefix = rest.removeprefix("//").rstrip("/").partition("/")
+    if not rest.startswith("//") or not _BUCKET.fullmatch(bucket):
+        raise WrongPlace(
+            "After s3:// comes the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens, "
+            "for example s3://our-datasets/pilot/1."
+        )
+    if not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/")):
+        raise WrongPlace(
+            "After the bucket comes a prefix of letters, digits, dots, hyphens and underscores, in parts "
+            f"divided by single slashes, that is for this release alone, for example s3://{bucket}/pilot/1."
+        )
+    return f"s3://{bucket}/{prefix}"
+
+
+def _repository(rest: str) -> str:
+    if not _REPOSITORY.fullmatch(rest):
+        raise WrongPlace(
+            "After huggingface: come the owner and the name of a dataset repository, for example "
+            "huggingface:our-lab/pilot."
+        )
+    return rest
+
+
+def _zip(rest: str) -> str:
+    path = Path(rest)
+    if path.suffix != ".zip":
+        raise WrongPlace(
+            "After zip: comes the path of a file that ends in .zip, for example zip:pilot-1.zip."
+        )
+    return str(path.absolute())

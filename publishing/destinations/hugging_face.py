@@ -19,21 +19,20 @@ from huggingface_hub.hf_api import DatasetInfo, RepoFile
 from huggingface_hub.utils.logging import set_verbosity_error
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from publishing.destinations import addresses
 from publishing.destinations.base import (
+    HUGGING_FACE,
     AccessRefused,
     Damaged,
     Destination,
     DestinationError,
     Log,
+    Package,
     PlaceOccupied,
     Plan,
-    Refused,
     Unreachable,
     WrongPlace,
     WrongVisibility,
 )
-from publishing.destinations.package import Package
 from publishing.files.directory import MANIFEST, FileFacts
 
 _DATASET = "dataset"
@@ -51,7 +50,7 @@ class HuggingFaceDataset(Destination):
     which must be the requested one.
     """
 
-    kind = addresses.HUGGING_FACE
+    kind = HUGGING_FACE
 
     def __init__(self, place: str, *, token: str, endpoint: str, public: bool = False) -> None:
         self.place = place
@@ -227,7 +226,7 @@ def _explanation(place: str, error: BaseException) -> DestinationError:
             f"The Hub did not answer for {place} or broke off ({type(error).__name__}). Check HF_ENDPOINT "
             "and the network, and run this again: big files that have arrived are not sent twice."
         )
-    return Refused(
+    return DestinationError(
         f"{place} cannot be sent ({type(error).__name__}). Check its name, that the release's files can be "
         "read, and that nobody else is changing the repository."
     )
@@ -244,7 +243,7 @@ def _refusal(place: str, status: int) -> DestinationError:
             f"The Hub has no owner or repository {place}, or the token may not see it. Check the name."
         )
     if status in (409, 412):
-        return Refused(
+        return DestinationError(
             f"Somebody else has changed {place} meanwhile (HTTP {status}). Nothing was overwritten. Run this "
             "again."
         )
@@ -253,4 +252,6 @@ def _refusal(place: str, status: int) -> DestinationError:
             f"The Hub cannot take {place} now (HTTP {status}). Run this again later: big files that have "
             "arrived are not sent twice."
         )
-    return Refused(f"The Hub answered HTTP {status} for {place}. Look it up in the Hub's documentation.")
+    return DestinationError(
+        f"The Hub answered HTTP {status} for {place}. Look it up in the Hub's documentation."
+    )

@@ -26,21 +26,20 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 
-from publishing.destinations import addresses
 from publishing.destinations.base import (
+    S3,
     AccessRefused,
     Damaged,
     Destination,
     DestinationError,
     Log,
+    Package,
     PlaceOccupied,
     Plan,
-    Refused,
     Unreachable,
     WrongPlace,
     WrongVisibility,
 )
-from publishing.destinations.package import Package
 from publishing.files.directory import MANIFEST, FileFacts, content_type, sha256_of
 
 MULTIPART_FROM = 64 << 20
@@ -62,7 +61,7 @@ class S3Prefix(Destination):
     ``multipart_from`` bytes or more are sent in parts.
     """
 
-    kind = addresses.S3
+    kind = S3
 
     def __init__(
         self,
@@ -224,7 +223,7 @@ def _explained(place: str) -> Iterator[None]:
             "S3_ENDPOINT_URL and the network, and run this again: files that have arrived are not sent twice."
         ) from None
     except (BotoCoreError, ValueError) as error:
-        raise Refused(
+        raise DestinationError(
             f"{place} cannot be reached with these settings ({type(error).__name__}). Check S3_ENDPOINT_URL, "
             "AWS_REGION, AWS_PROFILE and the files they name."
         ) from None
@@ -250,7 +249,7 @@ def _refusal(place: str, error: ClientError) -> DestinationError:
             f"The store of {place} is too busy now ({code}). Run this again later: files that have arrived "
             "are not sent twice."
         )
-    return Refused(
+    return DestinationError(
         f"The store of {place} answered {code or 'an unknown error'} to {error.operation_name}. Look it up "
         "in the store's documentation."
     )

@@ -18,9 +18,7 @@ import yaml
 
 from publishing.builder import RELEASE_JSON
 from publishing.card.citation import CITATION_PATH
-from publishing.destinations import addresses
-from publishing.destinations.base import Damaged, Destination, Log, PlaceOccupied, Plan
-from publishing.destinations.package import Package
+from publishing.destinations.base import ZIP, Damaged, Destination, Log, Package, PlaceOccupied, Plan
 from publishing.files.archives import zip_of
 from publishing.files.directory import pieces, sha256_of, sync
 from publishing.filters import get_filter
@@ -32,7 +30,7 @@ KEYWORDS = ("theory of mind", "human annotation", "question answering", "benchma
 class ZenodoZip(Destination):
     """A zip at the path ``place``. ``page`` is the release's public address, if any."""
 
-    kind = addresses.ZIP
+    kind = ZIP
 
     def __init__(self, place: str, *, page: str = "") -> None:
         self.place = place

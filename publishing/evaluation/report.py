@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from publishing.errors import BrokenDirectory, NotEvaluable
-from publishing.evaluation import annotator, reading, scores
+from publishing.evaluation import reading, scores
 from publishing.files.directory import MANIFEST, file_facts
 
 
@@ -43,9 +43,7 @@ def _evaluated(directory: Path, files: Sequence[Path], configs: Collection[str])
             if config in release.questions
         },
         "votes": {
-            name: annotator.agreement(
-                release.described.asked, crowd, reading.read_votes(path, release, stories)
-            )
+            name: scores.agreement(release.described.asked, crowd, reading.read_votes(path, release, stories))
             for name, path in voting.items()
         },
     }

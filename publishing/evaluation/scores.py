@@ -1,8 +1,13 @@
-"""Accuracy of models on a release's questions, and comparisons of models. Pure, numpy only.
+"""Accuracy of models on a release's questions, comparisons of models, and each as one more annotator. Pure.
 
 Stories of one core share text and answers, so whole cores are resampled for every interval (the cluster
 bootstrap, Davison and Hinkley 1997, 3.8; for evaluations of models: Miller 2024, "Adding Error Bars to
 Evals"), with the same resamples for every figure: differences are paired (Efron and Tibshirani 1993).
+
+As one more annotator, a model is compared with the crowd, with one person left out at a time. Each person's
+answer is compared with those of the others on the story; so is the model's, once per person left out, so that
+both are compared with equally many. See Calderon, Reichart and Dror (2025), "The Alternative Annotator Test
+for LLM-as-a-Judge", of which ``at_least_as_close`` is the advantage probability, over all votes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from publishing.evaluation.reading import Answers, EvaluatedRelease
-from publishing.facts import NOT_STATED
-from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, wilson
-from publishing.statistics.patterns import rounded
+from publishing.evaluation.reading import Answers, EvaluatedRelease, Form
+from publishing.facts import NOT_STATED, AskedQuestion
+from publishing.statistics.intervals import Bootstrap, ClusterBootstrap, rounded, rounded_bounds, wilson
 
 Score = dict[str, Any]
 Marks = NDArray[np.float64]
@@ -47,13 +51,13 @@ class Scorer:
         if bounds is None:
             cores = len(np.unique(self._cores[counting > 0]))
             bounds, method = wilson(share * cores, cores), "wilson"
-        return {name: rounded(share), "n": n, "interval": _bounds(bounds), "interval_is": method}
+        return {name: rounded(share), "n": n, "interval": rounded_bounds(bounds), "interval_is": method}
 
     def difference(self, first: ArrayLike, second: ArrayLike) -> Score:
         """Return how much larger the mean of ``first`` is. The interval is null if no resample differs."""
         more = np.asarray(first, np.float64) - np.asarray(second, np.float64)
         bounds = self._bootstrap.interval(more, np.ones(len(more)))
-        return {"difference": rounded(float(more.mean())), "interval": _bounds(bounds)}
+        return {"difference": rounded(float(more.mean())), "interval": rounded_bounds(bounds)}
 
 
 def scores(release: EvaluatedRelease, models: Mapping[str, Answers]) -> dict[str, Any]:
@@ -112,5 +116,48 @@ def _model(release: EvaluatedRelease, scorer: Scorer, right: Mapping[str, Marks]
     }
 
 
-def _bounds(bounds: tuple[float, float] | None) -> list[float | None] | None:
-    return None if bounds is None else [rounded(bound) for bound in bounds]
+WHOLE = "the story as a whole"
+CrowdVotes = Sequence[tuple[str, str, Sequence[Form]]]
+"""Id, core and votes of each story."""
+
+
+def agreement(asked: Sequence[AskedQuestion], crowd: CrowdVotes, model: Mapping[str, Form]) -> dict[str, Any]:
+    """Compare a model's votes with people's, per question and for whole votes.
+
+    ``annotators`` and ``model`` are shares of pairs of answers that agree. Stories with one vote have no
+    pairs and are left out.
+    """
+    against = {(question.key, option) for question in asked for option in question.against}
+    several = [story for story in crowd if len(story[2]) > 1]
+    scorer = Scorer([core for _, core, _ in several])
+
+    def answers(form: Form, key: str) -> str:
+        return form[key] if key != WHOLE else "invalid" if against & set(form.items()) else "valid"
+
+    found = {}
+    for key in (*(question.key for question in asked), WHOLE):
+        compared = [
+            _compared([answers(form, key) for form in forms], answers(model[story_id], key))
+            for story_id, _, forms in several
+        ]
+        people, alike, as_close = np.array(compared).reshape(-1, 3).T
+        every = np.ones(len(several))
+        found[key] = {
+            "annotators": scorer.share(people, every, "share"),
+            "model": scorer.share(alike, every, "share"),
+            "at_least_as_close": scorer.share(as_close, every, "share"),
+            **(scorer.difference(alike, people) if several else {"difference": None, "interval": None}),
+        }
+    return found
+
+
+def _compared(people: Sequence[str], model: str) -> tuple[float, float, float]:
+    """Return means over the people left out: their agreement with the others, the model's, how often it is
+    at least as large.
+    """
+    others = len(people) - 1
+    alike = people.count(model)
+    theirs = [(people.count(answer) - 1) / others for answer in people]
+    models = [(alike - (answer == model)) / others for answer in people]
+    close = sum(own >= their for own, their in zip(models, theirs, strict=True))
+    return sum(theirs) / len(people), sum(models) / len(people), close / len(people)

@@ -6,9 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from publishing.card.citation import REHEARSAL_WARNING
-from publishing.card.figures import accuracies
+from publishing.card.figures import accuracies, bar_chart
 from publishing.card.markdown import NOTHING, one_line, table, text
-from publishing.card.svg import bar_chart
 
 PEOPLE = "people"
 CHANCE = 0.5

@@ -3,14 +3,14 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import orjson
 from django.utils.translation import gettext as _
 
 from annotation.rules import order_key
-from publishing.errors import NotDrawable
+from publishing.errors import UnusableRelease
 from publishing.files.rows import STORY_CONFIG, Row, config_path, layout_for
 from publishing.models import Release
 
@@ -19,8 +19,7 @@ MOST_FOR_A_PAGE = 20_000
 """Largest number of kept stories for drawing within a page request: seconds, not minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoryFacts:
+class StoryFacts(NamedTuple):
     """The facts on which the choice depends."""
 
     story_id: str
@@ -33,23 +32,14 @@ class Sample:
     """The chosen stories, by scenario and then by draw order.
 
     ``short`` maps scenarios with too few stories to their number; all of these are taken. ``repeated_cores``
-    counts stories beside another severity of the same core.
+    counts stories beside another severity of the same core. ``questions`` are those about the stories, as
+    rows for the multiple-choice protocol with the right answers, once :func:`draw` has read them.
     """
 
     story_ids: tuple[str, ...]
     short: dict[str, int]
     repeated_cores: int
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnQuestions:
-    """A sample of a release's stories with all their questions.
-
-    ``questions`` are rows for the multiple-choice protocol, with the right answers.
-    """
-
-    sample: Sample
-    questions: tuple[Row, ...]
+    questions: tuple[Row, ...] = ()
 
     def truth(self) -> dict[str, dict[str, str]]:
         """Return the right answers in the format of ``manage.py simulate --truth``."""
@@ -62,36 +52,36 @@ def has_questions(release: Release) -> bool:
 
 
 def check_not_withdrawn(release: Release) -> None:
-    """Raise :class:`NotDrawable` if the release was withdrawn: its errors would live on."""
+    """Raise :class:`UnusableRelease` if the release was withdrawn: its errors would live on."""
     if release.withdrawn:
         told = _("Release %(number)s was withdrawn, so no questions are drawn from it: %(reason)s")
-        raise NotDrawable(told % {"number": release.number, "reason": release.withdrawn.reason})
+        raise UnusableRelease(told % {"number": release.number, "reason": release.withdrawn.reason})
 
 
 def check_size_for_a_page(release: Release) -> None:
-    """Raise :class:`NotDrawable` if the release is too large to read within a page request."""
+    """Raise :class:`UnusableRelease` if the release is too large to read within a page request."""
     if release.kept > MOST_FOR_A_PAGE:
         told = _(
             "This release has more than %(most)s stories, too many to read while a page loads. Draw "
             "from it with manage.py draw_baseline %(study)s %(number)s."
         ) % {"most": MOST_FOR_A_PAGE, "study": release.study.slug, "number": release.number}
-        raise NotDrawable(told)
+        raise UnusableRelease(told)
 
 
-def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
+def draw(release: Release, *, per_scenario: int, seed: int) -> Sample:
     """Draw whole stories of a published release, each with its questions from every set.
 
-    Every file is compared with its published hash. Raise :class:`NotDrawable` if the release is unpublished,
-    withdrawn, without question sets, or its files are missing or changed. Memory grows by some hundred bytes
-    per story of the release.
+    Every file is compared with its published hash. Raise :class:`UnusableRelease` if the release is
+    unpublished, withdrawn, without question sets, or its files are missing or changed. Memory grows by some
+    hundred bytes per story of the release.
     """
     if release.state != Release.State.PUBLISHED:
-        raise NotDrawable(_("Release %(number)s is not published.") % {"number": release.number})
+        raise UnusableRelease(_("Release %(number)s is not published.") % {"number": release.number})
     check_not_withdrawn(release)
     layout = layout_for(release.study.protocol_name)
     if not layout.question_sets:
         lacking = _("A release of the protocol “%(protocol)s” has no questions to draw.")
-        raise NotDrawable(lacking % {"protocol": release.study.protocol_name})
+        raise UnusableRelease(lacking % {"protocol": release.study.protocol_name})
     facts = (
         StoryFacts(row["story_id"], row["core_id"], row["scenario_name"])
         for row in _rows(release, STORY_CONFIG)
@@ -106,11 +96,11 @@ def draw(release: Release, *, per_scenario: int, seed: int) -> DrawnQuestions:
         for question_id, story_id in ids.items():
             told = {name: stories[story_id][name] for name in TOLD_OF_STORIES}
             questions.append(rows[question_id] | {"config": question_set.config} | told)
-    return DrawnQuestions(chosen, tuple(questions))
+    return replace(chosen, questions=tuple(questions))
 
 
 def _rows(release: Release, config: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a config. Raise :class:`NotDrawable` unless the file is as published."""
+    """Yield the rows of a config. Raise :class:`UnusableRelease` unless the file is as published."""
     path = config_path(config)
     published = release.files.get(path=path)
     digest = hashlib.sha256()
@@ -121,10 +111,10 @@ def _rows(release: Release, config: str) -> Iterator[dict[str, Any]]:
                 yield orjson.loads(line)
     except (OSError, ValueError) as error:
         told = _("%(path)s of release %(number)s cannot be read: %(reason)s.")
-        raise NotDrawable(told % {"path": path, "number": release.number, "reason": error}) from error
+        raise UnusableRelease(told % {"path": path, "number": release.number, "reason": error}) from error
     if digest.hexdigest() != published.sha256:
         told = _("%(path)s of release %(number)s is not the published file. Restore it from a backup.")
-        raise NotDrawable(told % {"path": path, "number": release.number})
+        raise UnusableRelease(told % {"path": path, "number": release.number})
 
 
 def sample(stories: Iterable[StoryFacts], *, per_scenario: int, seed: int) -> Sample:

@@ -7,8 +7,7 @@ from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
 from publishing.models import BaselineSample
-from publishing.statistics.accuracy import AnsweredItem, accuracy
-from publishing.statistics.scored import answered_item
+from publishing.statistics.scored import AnsweredItem, accuracy, answered_item
 
 
 def has_accuracy(study: Study) -> bool:

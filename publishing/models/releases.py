@@ -1,6 +1,6 @@
-"""Releases: numbered, hashed, immutable publications of a study; and their withdrawal.
+"""Releases: numbered, hashed, immutable publications of a study; their withdrawal, and their deposits.
 
-The directory is what is published; these rows record that it is, and what is in it.
+The directory is what is published; these rows record that it is, what is in it, and where copies are.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pgtrigger
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
-from accounts.schema import before, final, optional_time, refuse_if, stays
+from accounts.schema import before, check, final, fixed, optional_time, refuse_if, stays, unique
 from annotation.models import Study
 from publishing import store
 
@@ -112,26 +112,22 @@ class Release(models.Model):
     class Meta:
         ordering = ("study", "-number")
         constraints = [
-            models.UniqueConstraint(fields=["study", "number"], name="one_release_per_study_and_number"),
-            models.UniqueConstraint(
-                fields=["study"],
-                condition=Q(state__in=["requested", "building"]),
-                name="one_unfinished_release_per_study",
-            ),
-            models.UniqueConstraint(fields=["doi"], condition=~Q(doi=""), name="one_release_per_doi"),
-            models.CheckConstraint(condition=Q(number__gte=1), name="releases_count_from_one"),
-            models.CheckConstraint(
-                condition=Q(state="published", published_at__isnull=False) & ~Q(manifest_sha256="")
+            unique("one_release_per_study_and_number", ["study", "number"]),
+            unique("one_unfinished_release_per_study", ["study"], Q(state__in=["requested", "building"])),
+            unique("one_release_per_doi", ["doi"], ~Q(doi="")),
+            check("releases_count_from_one", Q(number__gte=1)),
+            check(
+                "published_release_has_date_and_manifest",
+                Q(state="published", published_at__isnull=False) & ~Q(manifest_sha256="")
                 | ~Q(state="published") & Q(published_at=None, manifest_sha256=""),
-                name="published_release_has_date_and_manifest",
             ),
-            models.CheckConstraint(
-                condition=Q(state="failed") & ~Q(failure="") | ~Q(state="failed") & Q(failure=""),
-                name="failed_release_says_why",
+            check(
+                "failed_release_says_why",
+                Q(state="failed") & ~Q(failure="") | ~Q(state="failed") & Q(failure=""),
             ),
-            models.CheckConstraint(
-                condition=Q(stories=models.F("kept") + models.F("dropped") + models.F("incomplete")),
-                name="every_story_of_a_release_has_one_outcome",
+            check(
+                "every_story_of_a_release_has_one_outcome",
+                Q(stories=F("kept") + F("dropped") + F("incomplete")),
             ),
         ]
         triggers = [final("published_release_is_final", condition=pgtrigger.Q(old__state="published"))]
@@ -169,7 +165,7 @@ class AnswerSides(models.Model):
     class Meta:
         triggers = [
             stays("answer_sides_stay"),
-            pgtrigger.ReadOnly(name="answer_sides_have_one_salt", fields=["study", "salt"]),
+            fixed("answer_sides_have_one_salt", ["study", "salt"]),
             final(
                 "answer_sides_are_decided_once",
                 pgtrigger.Update,
@@ -195,10 +191,8 @@ class ReleaseFile(models.Model):
     class Meta:
         ordering = ("release", "path")
         constraints = [
-            models.UniqueConstraint(fields=["release", "path"], name="one_file_per_path_in_a_release"),
-            models.CheckConstraint(
-                condition=Q(sha256__regex="^[0-9a-f]{64}$"), name="release_file_is_hashed"
-            ),
+            unique("one_file_per_path_in_a_release", ["release", "path"]),
+            check("release_file_is_hashed", Q(sha256__regex="^[0-9a-f]{64}$")),
         ]
         triggers = [final("release_file_is_final"), _until_published("published_release_takes_no_files")]
 
@@ -227,9 +221,7 @@ class DroppedReason(models.Model):
 
     class Meta:
         ordering = ("release", "-stories", "reason")
-        constraints = [
-            models.UniqueConstraint(fields=["release", "reason"], name="one_count_per_reason_in_a_release")
-        ]
+        constraints = [unique("one_count_per_reason_in_a_release", ["release", "reason"])]
         triggers = [final("dropped_reason_is_final"), _until_published("published_release_takes_no_reasons")]
 
     def __str__(self) -> str:
@@ -249,8 +241,85 @@ class Withdrawal(models.Model):
 
     class Meta:
         ordering = ("-withdrawn_at",)
-        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="withdrawal_says_why")]
+        constraints = [check("withdrawal_says_why", ~Q(reason=""))]
         triggers = [final("withdrawal_is_final"), once_published("withdrawn")]
 
     def __str__(self) -> str:
         return f"{self.release} withdrawn"
+
+
+class DepositQuerySet(models.QuerySet["Deposit"]):
+    def public(self) -> DepositQuerySet:
+        """Return completed deposits that everybody can read."""
+        return self.filter(state=Deposit.State.DONE, public=True)
+
+    def started_or_done(self) -> DepositQuerySet:
+        """Return deposits that are complete or being uploaded."""
+        return self.filter(state__in=[Deposit.State.UPLOADING, Deposit.State.DONE])
+
+
+class Deposit(models.Model):
+    """A published release at an outside place, one row per release and place.
+
+    Records where it is, never the credentials used.
+    """
+
+    class Kind(models.TextChoices):
+        S3 = "s3", _("S3 bucket")
+        HUGGING_FACE = "huggingface", _("Hugging Face dataset")
+
+    class State(models.TextChoices):
+        REQUESTED = "requested", _("requested")
+        UPLOADING = "uploading", _("being uploaded")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="deposits")
+    kind = models.CharField(max_length=20, choices=Kind)
+    place = models.CharField(max_length=400, help_text=_("Like s3://bucket/prefix, or owner/name."))
+    public = models.BooleanField(default=False, help_text=_("Whether everybody can read there."))
+    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    requested_by = researcher()
+    requested_at = models.DateTimeField()
+    done_at = optional_time()
+    url = models.TextField(blank=True)
+    manifest_sha256 = models.CharField(max_length=64, blank=True)
+    failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
+
+    objects = DepositQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("release", "kind", "place")
+        constraints = [
+            unique("one_deposit_per_release_and_place", ["release", "kind", "place"]),
+            check(
+                "place_of_a_deposit_names_nothing_else",
+                Q(kind="s3", place__regex=r"^s3://[a-z0-9.-]+/[A-Za-z0-9_./-]+$")
+                | Q(kind="huggingface", place__regex=r"^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$"),
+            ),
+            check("deposit_url_has_no_secret", Q(url="") | Q(url__regex=r"^https?://[^@?\s]+$")),
+            check(
+                "deposit_that_is_done_says_where_and_what",
+                Q(state="done", done_at__isnull=False) & ~Q(url="") & ~Q(manifest_sha256="")
+                | ~Q(state="done") & Q(done_at=None, url="", manifest_sha256=""),
+            ),
+            check(
+                "deposit_that_failed_says_why",
+                Q(state="failed") & ~Q(failure="") | ~Q(state="failed") & Q(failure=""),
+            ),
+        ]
+        triggers = [stays("deposit_stays"), once_published("deposited")]
+
+    def __str__(self) -> str:
+        return f"{self.release} at {self.place}"
+
+    @property
+    def is_underway(self) -> bool:
+        """True while the upload runs, or if its process was killed."""
+        return self.state == self.State.UPLOADING
+
+    @property
+    def outlived_withdrawal(self) -> bool:
+        """True if the deposit was completed after the release was withdrawn."""
+        withdrawal = self.release.withdrawn
+        return bool(withdrawal and self.done_at and self.done_at > withdrawal.withdrawn_at)

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import researcher
-from accounts.schema import final
+from accounts.schema import check, final, unique
 from annotation.models import Study
 from publishing.facts import Statement
 from publishing.models.releases import Release
@@ -50,8 +50,8 @@ class DataStatement(models.Model):
     class Meta:
         ordering = ("study", "-version")
         constraints = [
-            models.UniqueConstraint(fields=["study", "version"], name="one_data_statement_per_version"),
-            models.CheckConstraint(condition=Q(version__gte=1), name="data_statements_count_from_one"),
+            unique("one_data_statement_per_version", ["study", "version"]),
+            check("data_statements_count_from_one", Q(version__gte=1)),
         ]
         triggers = [final("data_statement_is_final")]
 

@@ -12,15 +12,20 @@ can be checked years later with the same resamples. The newer generators make no
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from publishing.statistics.agreement import ESTIMATES, Floats, Integers, sums_of
 from publishing.translation import gettext_noop
 
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DIGITS = 10
 _ENTRIES = 1 << 21
 """Patterns × resamples in memory: 16 MB of numbers."""
 
@@ -56,20 +61,37 @@ class Interval:
 
 
 def intervals(
-    names: Collection[str], counts: Integers, members: Integers | None, stories: Integers, design: Bootstrap
+    estimates: Callable[[Integers], Mapping[str, Floats]], stories: Integers, design: Bootstrap
 ) -> dict[str, Interval]:
-    """Compute an interval for each of these coefficients, which must be defined for the stories as they are.
+    """Compute an interval for each estimate, which must be defined for the stories as they are.
 
-    ``counts`` (units × categories) are the distinct units; ``members`` (patterns × units) is the number of
-    each unit in a story with this pattern (None: each pattern is a unit); ``stories`` is the number of
-    stories per pattern, at least one in total. Whole stories are drawn, with all their units.
+    ``stories`` is the number of stories per pattern, at least one in total; ``estimates`` returns one value
+    per line of such numbers, by name.
     """
-    drawn = [
-        {name: ESTIMATES[name](sums) for name in names}
-        for times in resamples(stories, design)
-        for sums in [sums_of(counts, times if members is None else times @ members)]
-    ]
-    return {name: interval(np.concatenate([values[name] for values in drawn]), design) for name in names}
+    drawn = [estimates(times) for times in resamples(stories, design)]
+    return {name: interval(np.concatenate([one[name] for one in drawn]), design) for name in drawn[0]}
+
+
+def documented(found: Mapping[str, Interval], undefined: Mapping[str, str]) -> dict[str, Any]:
+    """Return what statistics.json says of intervals, with the reasons why estimates are undefined."""
+    return {
+        "intervals": {name: rounded_bounds(one.bounds) for name, one in found.items()},
+        "undefined": {name: reason for name, reason in undefined.items() if reason},
+        "undefined_intervals": {name: one.undefined for name, one in found.items() if one.undefined},
+        "undefined_resamples": {
+            name: one.undefined_resamples for name, one in found.items() if one.undefined_resamples
+        },
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """Round to ten decimals, far below anything meaningful; never ``-0.0``."""
+    return None if value is None else round(value, DIGITS) + 0.0
+
+
+def rounded_bounds(bounds: Sequence[float] | None) -> list[float | None] | None:
+    """Round the bounds of an interval, if there is one."""
+    return None if bounds is None else [rounded(bound) for bound in bounds]
 
 
 def interval(values: Floats, design: Bootstrap) -> Interval:
@@ -119,6 +141,19 @@ class ClusterBootstrap:
         above, below = np.concatenate([part @ sums for part in np.array_split(self._drawn, 10)]).T
         with np.errstate(invalid="ignore"):  # a resample without such items is undefined
             return interval(above / below, self._design).bounds
+
+
+STORIES_DRAWN = Bootstrap(seed=0)
+"""The design of :func:`over_stories`."""
+
+
+def over_stories(name: str, values: Sequence[tuple[str, float, float]]) -> tuple[float, float] | None:
+    """Return the bootstrap interval of a ratio of sums, given (story, numerator, denominator) per item."""
+    # In one order: the same answers give the same interval to the last digit.
+    ordered = sorted(values)
+    stories, seed = [story for story, _, _ in ordered], (STORIES_DRAWN.seed, zlib.crc32(name.encode()))
+    bootstrap = ClusterBootstrap(stories, STORIES_DRAWN, seed=seed)
+    return bootstrap.interval([above for _, above, _ in ordered], [below for _, _, below in ordered])
 
 
 def _place(values: int, share: float) -> int:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from annotation.protocols.base import Scored
 from publishing.files.features import Type
 from publishing.files.rows import CountedVote, Row
-from publishing.statistics.accuracy import ALL, over_stories
-from publishing.statistics.patterns import rounded
+from publishing.statistics.intervals import over_stories, rounded, rounded_bounds
 
 COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "labelled"), "string"),
@@ -18,6 +17,8 @@ COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("label", "suggested"), "string"),
 }
 """The columns of :func:`label_rows`."""
+ALL = "all"
+"""The key of the entry about all kinds together, in statistics.json."""
 PREDICTED, GOLD = "predicted", "gold"
 """The kinds of rows that :func:`match_count` compares."""
 
@@ -101,16 +102,11 @@ def match_count(answered: Sequence[Answered]) -> dict[str, Any]:
             if values:
                 measured[name].append(fsum(values) / len(values))
         by_core.append((core_of[story_id], measured["f1"][-1], 1))
-    means = {
-        name: rounded(fsum(measured[name]) / len(measured[name])) if measured[name] else None
-        for name in ("precision", "recall", "f1")
-    }
-    judged = measured["judge_agreement"]
     overall = {
         "stories": len(by_core),
-        **means,
-        "interval": _bounds("match_count", by_core),
-        "judge_agreement": rounded(fsum(judged) / len(judged)) if judged else None,
+        **{name: rounded(mean(measured[name])) for name in ("precision", "recall", "f1")},
+        "interval": rounded_bounds(over_stories("match_count", by_core)),
+        "judge_agreement": rounded(mean(measured["judge_agreement"])),
         **{f"count_{number}": counts[str(number)] for number in range(4)},
     }
     return {"kinds": {}, ALL: overall}
@@ -145,12 +141,13 @@ def _by_kind(
 def _share(kind: str, values: Sequence[tuple[str, float, int]]) -> dict[str, Any]:
     """Return Σ numerators / Σ denominators, with the interval of a bootstrap over stories."""
     above, below = sum(one for _, one, _ in values), sum(of for _, _, of in values)
-    return {"share": rounded(above / below) if below else None, "interval": _bounds(kind, values)}
+    share = rounded(above / below) if below else None
+    return {"share": share, "interval": rounded_bounds(over_stories(kind, values))}
 
 
-def _bounds(name: str, values: Sequence[tuple[str, float, int]]) -> list[float | None] | None:
-    found = over_stories(name, values) if values else None
-    return [rounded(bound) for bound in found] if found else None
+def mean(values: Sequence[float]) -> float | None:
+    """Return the mean, which does not depend on the order of the values; None without any."""
+    return fsum(values) / len(values) if values else None
 
 
 def majority(chosen: Iterable[str]) -> tuple[str | None, int]:

@@ -16,9 +16,17 @@ import numpy as np
 
 from publishing.files.features import Type
 from publishing.files.rows import CountedVote, Row
-from publishing.statistics.agreement import NO_PAIR, ONE_CATEGORY_CHOSEN, Floats, Integers, ratio
-from publishing.statistics.intervals import Bootstrap, Interval, interval, quantile_of_t, resamples
-from publishing.statistics.patterns import NO_STORY, Pattern, rounded, units_of
+from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern, ratio, units_of
+from publishing.statistics.intervals import (
+    Bootstrap,
+    Floats,
+    Integers,
+    Interval,
+    documented,
+    intervals,
+    quantile_of_t,
+    rounded,
+)
 
 COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "rated"), "string"),
@@ -149,7 +157,7 @@ def ratings_of(
     """
     known = units_of(items, scale)
     found: dict[str, float | None] = dict.fromkeys(names)
-    bounds: dict[str, Interval] = {}
+    bounds = dict.fromkeys(names, Interval(None))
     reason, chosen = NO_STORY, [0] * len(scale)
     if known is not None:
         numbers = np.array([int(option) for option in scale], np.int64)
@@ -158,27 +166,18 @@ def ratings_of(
         found = {name: None if math.isnan(value) else value for name, value in values.items()}
         chosen = rated.chosen.tolist()
         reason = ONE_CATEGORY_CHOSEN if any(rated.by_size(least=2)) else NO_PAIR
-        drawn = [
-            {name: ESTIMATES[name](again) for name in names if found[name] is not None}
-            for times in resamples(known.stories, design)
-            for again in [Rated(known.counts, numbers, known.units(times))]
-        ]
-        bounds = {name: interval(np.concatenate([one[name] for one in drawn]), design) for name in drawn[0]}
+
+        def estimates(stories: Integers) -> dict[str, Floats]:
+            again = Rated(known.counts, numbers, known.units(stories))
+            return {name: ESTIMATES[name](again) for name in names if found[name] is not None}
+
+        bounds |= intervals(estimates, known.stories, design)
     return {
         **{name: rounded(value) for name, value in found.items()},
         "items": sum(items.values()),
         "ratings": sum(chosen),
         "chosen": dict(zip(scale, chosen, strict=True)),
-        "intervals": {
-            name: [rounded(bound) for bound in one.bounds] if one and one.bounds else None
-            for name in names
-            for one in [bounds.get(name)]
-        },
-        "undefined": {name: reason for name, value in found.items() if value is None},
-        "undefined_intervals": {name: one.undefined for name, one in bounds.items() if one.undefined},
-        "undefined_resamples": {
-            name: one.undefined_resamples for name, one in bounds.items() if one.undefined_resamples
-        },
+        **documented(bounds, {name: reason for name, value in found.items() if value is None}),
     }
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import Answers, CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
+from publishing.statistics.agreement import Agreement, Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
-from publishing.statistics.intervals import Bootstrap
-from publishing.statistics.patterns import Agreement, Pattern, agreement_of, rounded, undefined
+from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.statistics.scored import ScoredTally
 from publishing.translation import gettext_noop

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from publishing.builder import first_row, record_sets
-from publishing.card import changes, citation, croissant, front_matter, sections
+from publishing.card import CARD_PATH, changes, citation, croissant, front_matter, sections
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.comparison.changes import moves_of
@@ -24,7 +24,6 @@ from publishing.verification.findings import Findings
 from publishing.verification.statistics import MACHINE_JSON, differences
 
 CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
-CARD_PATH = "README.md"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _AS_STATED = (
     "title", "description", "environment", "license", "url", "story_language", "number", "code_version",

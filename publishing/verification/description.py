@@ -15,7 +15,7 @@ from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
 from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
 from publishing.verification.findings import Findings
-from publishing.verification.shapes import (
+from publishing.verification.schema import (
     ANYTHING,
     COUNT,
     MOMENT,

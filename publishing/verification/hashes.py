@@ -5,30 +5,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from publishing.annotation_report import REPORT_PATH
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.card.contents import paths
 from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    HARD_PATH,
-    INSTRUMENT_PATH,
-    SKIPS_PATH,
-    VOTES_PATH,
-    config_path,
-    story_paths,
-)
+from publishing.files.rows import INSTRUMENT_PATH, SKIPS_PATH, VOTES_PATH, config_path
 from publishing.statistics.per_item import per_item
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 
 CHECK = "hashes"
-_ALWAYS = (
-    "README.md", "CITATION.cff", "release.json", "statistics.json", "machine_validation.json",
-    "croissant.json", VOTES_PATH, SKIPS_PATH, CHANGES_PATH, ADJUDICATIONS_PATH, parquet_path(VOTES_PATH),
-    parquet_path(SKIPS_PATH), INSTRUMENT_PATH, REPORT_PATH, HARD_PATH,
-)  # fmt: skip
 HUB_FOLDER, HUB_FILE = ".cache", ".gitattributes"
 _NAMED_ELSEWHERE = re.compile(
     r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md|baseline/(votes\.jsonl|accuracy\.json)"
@@ -58,11 +44,11 @@ def check(directory: Path, findings: Findings) -> dict[str, str]:
 
 def check_files(listed: dict[str, str], described: Description, findings: Findings) -> None:
     """Check that the listed files are those of a release with this layout, filter and questions."""
-    wanted = {*_ALWAYS, *story_paths(described.rule).values()}
     results = per_item(described.document["protocol"]["name"], described.asked)
-    wanted |= {results.path} if results else set()
-    for config in described.layout.configs:
-        wanted |= {config_path(config), parquet_path(config_path(config))}
+    listed_in_card = paths(described.layout, results, selects=described.rule.selects, with_baseline=False)
+    wanted = {path for path in listed_in_card if not path.endswith("/")} - {MANIFEST} | {INSTRUMENT_PATH}
+    copied = (*map(config_path, described.layout.configs), VOTES_PATH, SKIPS_PATH)
+    wanted |= set(map(parquet_path, copied))
     for path in sorted(wanted - listed.keys()):
         findings.add(CHECK, path, "Every release has this file, but MANIFEST does not list it.")
     for path in sorted(listed.keys() - wanted):

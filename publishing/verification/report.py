@@ -21,18 +21,14 @@ from publishing.files.rows import (
 )
 from publishing.statistics.per_item import per_item
 from publishing.verification import (
-    annotation_report,
     card,
-    changes,
     decisions,
+    derived,
     description,
     hashes,
-    human_baseline,
     identifiers,
-    instrument,
-    parquet,
-    questions,
     statistics,
+    study,
 )
 from publishing.verification.decisions import Recomputed
 from publishing.verification.description import Description
@@ -41,11 +37,11 @@ from publishing.verification.schema import CHECK as SCHEMA, sound_skips
 
 _PRESENTATION = (card.CROISSANT, card.CARD, card.FIGURES, card.CITATION)
 _FIGURES = (
-    annotation_report.CHECK, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE,
-    human_baseline.CHECK,
+    study.REPORT, statistics.COUNTS, statistics.STATISTICS, statistics.MACHINE,
+    statistics.BASELINE,
 )  # fmt: skip
 _RECOMPUTED = (
-    questions.CHECK, changes.CHECK, instrument.CHECK, *_FIGURES, parquet.CHECK, *_PRESENTATION,
+    derived.QUESTIONS, derived.CHANGES, study.INSTRUMENT, *_FIGURES, derived.PARQUET, *_PRESENTATION,
 )  # fmt: skip
 CHECKS = (hashes.CHECK, SCHEMA, decisions.CHECK, *_RECOMPUTED, identifiers.CHECK)
 _ROWS_UNSOUND = (
@@ -122,24 +118,24 @@ def _check_data(
     if not described.decides_by_itself:
         findings.skip(_DEPENDS_ON_STORY)
     for question_set in described.layout.question_sets:
-        questions.check(directory, question_set, found.sides[question_set.config], findings)
+        derived.check_question_set(directory, question_set, found.sides[question_set.config], findings)
     changed: list[Row] = []
-    if findings.of(SCHEMA) or findings.of(questions.CHECK):
-        findings.skip(_CHANGES_UNCHECKED, changes.CHECK)
+    if findings.of(SCHEMA) or findings.of(derived.QUESTIONS):
+        findings.skip(_CHANGES_UNCHECKED, derived.CHANGES)
     else:
-        changed = changes.check(directory, described, findings)
-    instrument.check(directory, listed, described, found.tally, findings)
+        changed = derived.check_changes(directory, described, findings)
+    study.check_instrument(directory, listed, described, found.tally, findings)
     statistics.check_counts(described, found, findings)
     statistics.check_statistics(directory, found, findings)
     facts = card.known_facts(described)
-    facts = replace(facts, intake=annotation_report.check(directory, facts, found.tally, findings))
+    facts = replace(facts, intake=study.check_report(directory, facts, found.tally, findings))
     if not with_machine_validation:
         findings.skip("machine_validation.json was not recomputed, as requested.", statistics.MACHINE)
-    elif findings.of(SCHEMA) or findings.of(questions.CHECK):
+    elif findings.of(SCHEMA) or findings.of(derived.QUESTIONS):
         findings.skip(_QUESTIONS_UNSOUND, statistics.MACHINE)
     else:
         statistics.check_machine_validation(directory, described, findings)
-    people = human_baseline.check(directory, described, listed, findings)
+    people = statistics.check_baseline(directory, described, listed, findings)
     columns = _check_copies(directory, described, found, findings)
     _check_presentation(directory, described, listed, facts, found, changed, people, columns, findings)
 
@@ -183,7 +179,7 @@ def _check_copies(
     columns[VOTES_PATH] = found.votes.columns()
     columns[SKIPS_PATH] = SKIP_COLUMNS
     for path, types in columns.items():
-        parquet.check(directory, path, types, findings)
+        derived.check_copy(directory, path, types, findings)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
     if results := per_item(described.document["protocol"]["name"], described.asked):
         columns[results.path] = results.columns

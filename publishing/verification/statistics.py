@@ -1,21 +1,33 @@
-"""Recompute the counts of ``release.json``, ``statistics.json`` and ``machine_validation.json``."""
+"""Recompute counts, ``statistics.json``, ``machine_validation.json``, and accuracy of the human baseline."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from annotation.protocols.multiple_choice import QUESTION
 from publishing import machine_validation
 from publishing.errors import BrokenDirectory
+from publishing.facts import AskedQuestion
 from publishing.files.rows import HARD_PATH
+from publishing.human_baseline.release_files import ACCURACY, VOTES, document
 from publishing.statistics.tally import AGREED, RETAINED, WITHOUT_FLAGGED
 from publishing.verification import jsonl
 from publishing.verification.decisions import Recomputed
 from publishing.verification.description import RELEASE_JSON, Description, read_document
 from publishing.verification.findings import Findings
-from publishing.verification.shapes import COUNT, OBJECT, TEXT, Kind, Shape, misfit
+from publishing.verification.schema import (
+    CHECK as SCHEMA,
+    COUNT,
+    OBJECT,
+    TEXT,
+    Kind,
+    Shape,
+    VoteReader,
+    misfit,
+)
 
-COUNTS, STATISTICS, MACHINE = "counts", "statistics", "machine-validation"
+COUNTS, STATISTICS, MACHINE, BASELINE = "counts", "statistics", "machine-validation", "baseline"
 STATISTICS_JSON, MACHINE_JSON = "statistics.json", "machine_validation.json"
 _NOT_RECOMPUTED = (
     f"No file says which votes are flagged, so {WITHOUT_FLAGGED} in {STATISTICS_JSON} was checked only for "
@@ -118,3 +130,27 @@ def same(found: Any, expected: Any) -> bool:
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_baseline(
+    directory: Path, description: Description, listed: Collection[str], findings: Findings
+) -> dict[str, Any] | None:
+    """Recompute people's accuracy. Return the stated one; None if there is no baseline or it is unsound."""
+    if not {VOTES, ACCURACY} & set(listed):
+        return None
+    reader = VoteReader((AskedQuestion(QUESTION, ""),))
+    for line in jsonl.read(directory, VOTES, findings):
+        if isinstance(problem := reader.read(line.row), str):
+            findings.add(SCHEMA, VOTES, problem, line.number)
+    stated = read_document(directory, ACCURACY, findings)
+    if stated is None or findings.of(SCHEMA):
+        return None
+    try:
+        expected = document(directory, description.layout, stated["source"])
+    except (KeyError, TypeError, ValueError) as error:
+        findings.add(BASELINE, VOTES, f"The accuracy cannot be recomputed: {str(error)[:300]}")
+        return None
+    found = list(differences(stated, expected))
+    for problem in found:
+        findings.add(BASELINE, ACCURACY, problem)
+    return None if found else stated

@@ -22,7 +22,7 @@ from api.requests import NewStudy, StudyChanges
 from dashboard.figures import compute
 from dashboard.settings.forms import NewStudyForm
 from publishing.actions import releases as publishing_actions
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions.published import withdraw_release
 from publishing.models import Release
 from tests import builders
 from tests.api.client import Program, member, problem

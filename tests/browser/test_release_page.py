@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import Study
-from publishing.actions.data_statement import describe_data
+from publishing.actions.statements import describe_data
 from publishing.models import Release
 from tests import builders
 from tests.browser.checks import assert_good

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.models import Event
-from publishing.actions import deposits
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions import published as actions
+from publishing.actions.published import withdraw_release
 from publishing.models import Deposit, Release
 from tests.builders import ALL_YES
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
@@ -43,10 +43,10 @@ def test_a_withdrawal_meets_a_deposit_that_begins(
     if not locked:
         without_locks(monkeypatch)
     overtaking = Overtaking()
-    monkeypatch.setattr(deposits, "_record", lambda *_, **__: overtaking.wait_inside(0.5))
+    monkeypatch.setattr(actions, "_record", lambda *_, **__: overtaking.wait_inside(0.5))
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True)
     outcomes = race(
-        lambda: deposits.request_deposit(release=release, destination=place, by=None, now=timezone.now()),
+        lambda: actions.request_deposit(release=release, destination=place, by=None, now=timezone.now()),
         overtaking.overtake(lambda: withdraw(release)),
     )
     assert not errors(outcomes)
@@ -62,7 +62,7 @@ def test_a_release_that_is_withdrawn_during_its_upload_is_marked_where_it_stands
 
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True, deposit=deposit)
     package: Any = None
-    done = deposits.deposit_release(
+    done = actions.deposit_release(
         release=release, destination=place, package=package, by=None, now=timezone.now(), log=told.append
     )
     assert told == [PLACE], "it is being uploaded"

@@ -16,7 +16,7 @@ from annotation.models import Event, Study
 from integrity import releases
 from integrity.catalogue import CHECKS, run
 from publishing.actions import releases as actions
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions.published import withdraw_release
 from publishing.models import Release
 from tests import builders
 from tests.worlds import built_once

@@ -22,11 +22,10 @@ from publishing import machine_validation
 from publishing.card import dataset_card
 from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import citation_cff, read_citation
-from publishing.card.figures import figures
+from publishing.card.figures import Bar, Group, bar_chart, figures
 from publishing.card.html import rendered
 from publishing.card.markdown import cell, code, decimal, listed, one_line, paragraphs, table
 from publishing.card.sections import Documents
-from publishing.card.svg import Bar, Group, bar_chart
 from publishing.errors import BrokenDirectory
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND, config_path

@@ -19,7 +19,7 @@ from accounts.models import Annotator, PlatformIdentity
 from annotation import actions
 from annotation.models import Enrollment, Event, Story, Study, Vote
 from integrity.catalogue import CHECKS, run
-from publishing.actions.data_statement import describe_data
+from publishing.actions.statements import describe_data
 from publishing.files.jsonl import timestamp
 from publishing.models import Release
 from publishing.queries import imported_votes, statement_of

@@ -31,8 +31,8 @@ from integrity.releases import published_release_is_unchanged
 from operations import actions as operations, doctor
 from publishing import store as places
 from publishing.actions import releases
-from publishing.comparison import build, store as comparisons
-from publishing.errors import NotComparable
+from publishing.comparison import store as comparisons
+from publishing.errors import UnusableRelease
 from publishing.files.directory import verify
 from publishing.models import Release
 from publishing.store import DamagedArchive, StoreRefused, StoreUnavailable
@@ -266,7 +266,7 @@ def test_a_store_that_is_away_is_never_taken_for_a_damaged_release(
     with pytest.raises(CommandError, match="Not all checks could run"):
         call_command("check_integrity", stdout=StringIO())
     with pytest.raises(StoreUnavailable):
-        build.compare(first, second)
+        comparisons.compare(first, second)
     with pytest.raises(CommandError, match="The shared store"):
         call_command("backup", str(tmp_path / "backup"), stdout=StringIO(), stderr=StringIO())
 
@@ -275,8 +275,8 @@ def test_a_comparison_says_which_archive_is_damaged(machine: Any, store: Store, 
     first, second = published(small_study()), published(small_study_again())
     shorten(store, bucket, archive_of(first))
     machine("second")
-    with pytest.raises(NotComparable):
-        build.compare(first, second)
+    with pytest.raises(UnusableRelease):
+        comparisons.compare(first, second)
 
 
 def test_two_processes_fetch_an_archive_at_once(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ def small_study_again() -> Study:
 def test_a_comparison_made_by_a_worker_is_read_elsewhere(machine: Any) -> None:
     first, second = published(small_study()), published(small_study_again())
     machine("worker")
-    build.compare(first, second)
+    comparisons.compare(first, second)
     machine("web")
     found = comparisons.load(first, second)
     assert found is not None
@@ -349,10 +349,10 @@ def test_a_comparison_made_by_a_worker_is_read_elsewhere(machine: Any) -> None:
 def test_a_comparison_from_before_the_store_is_put_there(machine: Any, store: Store, bucket: str) -> None:
     first, second = published(small_study()), published(small_study_again())
     machine("worker")
-    build.compare(first, second)
+    comparisons.compare(first, second)
     key = f"site/{places._key(comparisons.place_of(first, second))}"
     store.client.delete_object(Bucket=bucket, Key=key)
-    build.compare(first, second)
+    comparisons.compare(first, second)
     machine("web")
     assert comparisons.load(first, second) is not None
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Event, Study
 from publishing import queries
 from publishing.actions import releases
-from publishing.actions.data_statement import describe_data
+from publishing.actions.statements import describe_data
 from publishing.data_statement import MOST_CHARACTERS, creators_of, problems
 from publishing.errors import InvalidStatement
 from publishing.facts import Statement

@@ -19,7 +19,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Study
 from publishing import views
 from publishing.actions import releases
-from publishing.actions.data_statement import describe_data
+from publishing.actions.statements import describe_data
 from publishing.facts import Statement
 from publishing.files.directory import MANIFEST, file_facts, verify
 from publishing.verification import check_release
@@ -226,8 +226,8 @@ def test_the_card_is_rendered_cached(
     published(small)
     with django_assert_num_queries(3):  # the release, its files, where else it is
         page = client.get("/releases/small/1/").content
-    monkeypatch.setattr("publishing.public_card.rendered", None)
-    monkeypatch.setattr("publishing.public_card.read_citation", None)
+    monkeypatch.setattr("publishing.views.rendered", None)
+    monkeypatch.setattr("publishing.views.read_citation", None)
     assert client.get("/releases/small/1/").content == page
 
 

@@ -12,9 +12,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.models import Event, Study
-from publishing.actions.deposits import request_deposit
-from publishing.actions.withdrawals import LONGEST_REASON, withdraw_release
-from publishing.errors import NotDrawable, NotWithdrawable, Withdrawn
+from publishing.actions.published import LONGEST_REASON, request_deposit, withdraw_release
+from publishing.errors import UnusableRelease
 from publishing.human_baseline.drawing import draw
 from publishing.models import Deposit, Release
 from tests.publishing.conftest import published_small
@@ -70,7 +69,7 @@ def test_the_command_withdraws_and_names_the_places_outside(release: Release) ->
 
 @pytest.mark.parametrize("reason", ["", " \n", "a\0b", "x" * (LONGEST_REASON + 1)])
 def test_a_reason_has_to_be_one(release: Release, reason: str) -> None:
-    with pytest.raises(NotWithdrawable, match="Give the reason"):
+    with pytest.raises(UnusableRelease, match="Give the reason"):
         withdraw_release(release=release, reason=reason, by=None, now=timezone.now())
 
 
@@ -81,7 +80,7 @@ def test_it_is_brought_nowhere_any_more(release: Release) -> None:
         run("deposit_release", "small", str(withdrawn(release).number), "--to", "zip:small.zip")
     assert refused.value.returncode == 1
     destination: Any = object()
-    with pytest.raises(Withdrawn):
+    with pytest.raises(UnusableRelease):
         request_deposit(
             release=Release.objects.get(pk=release.pk), destination=destination, by=None, now=timezone.now()
         )
@@ -90,7 +89,7 @@ def test_it_is_brought_nowhere_any_more(release: Release) -> None:
 
 def test_no_questions_are_drawn_from_it(release: Release) -> None:
     assert draw(release, per_scenario=1, seed=1).questions
-    with pytest.raises(NotDrawable, match=r"was withdrawn, so no questions .* Two people"):
+    with pytest.raises(UnusableRelease, match=r"was withdrawn, so no questions .* Two people"):
         draw(withdrawn(release), per_scenario=1, seed=1)
     with pytest.raises(CommandError, match="was withdrawn"):
         run("draw_baseline", "small", "1")

@@ -13,9 +13,8 @@ from accounts.models import User
 from annotation import actions
 from annotation.alert_kinds import AlertKind
 from annotation.models import Enrollment, Membership, Study
-from publishing.actions.data_statement import describe_data
-from publishing.actions.plans import fix_plan
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions.published import withdraw_release
+from publishing.actions.statements import describe_data, fix_plan
 from publishing.facts import Statement
 from qualification import actions as qualification_actions
 from qualification.models import Round

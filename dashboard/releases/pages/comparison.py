@@ -14,7 +14,7 @@ from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
 from dashboard.http import csv_stream, number_in, page_number
 from publishing.comparison import store
-from publishing.comparison.diff import Kind
+from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
 from publishing.facts import NOT_STATED
 from publishing.filters import Outcome, find_filter

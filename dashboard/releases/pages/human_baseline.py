@@ -19,11 +19,11 @@ from dashboard import actions
 from dashboard.http import csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm, number, one_of, prose
-from publishing.access import published_release
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.study_results import has_accuracy, results
 from publishing.models import Release
-from publishing.statistics.accuracy import ALL
+from publishing.statistics.labels import ALL
+from publishing.views import published_release
 
 COLUMNS = (
     "config", "items", "complete", "votes", "right", "accuracy", "low", "high", "chance", "majority_right",

@@ -24,10 +24,9 @@ from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
 from publishing import previews, progress
-from publishing.access import published_release
-from publishing.actions.data_statement import describe_data
+from publishing.actions.published import LONGEST_REASON, withdraw_release as record_withdrawal
 from publishing.actions.releases import request_release
-from publishing.actions.withdrawals import LONGEST_REASON, withdraw_release as record_withdrawal
+from publishing.actions.statements import describe_data
 from publishing.builder import MACHINE_VALIDATION_JSON
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
@@ -39,7 +38,7 @@ from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
-from publishing.views import ARCHIVES
+from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
 PER_PAGE = 20

@@ -15,14 +15,23 @@ from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
-from publishing.actions.deposits import deposit_release, refuse_withdrawn
-from publishing.destinations import addresses
-from publishing.destinations.base import Destination, PlaceOccupied, Unreachable, WrongPlace
+from publishing.actions.published import deposit_release, refuse_withdrawn
+from publishing.destinations.base import (
+    HUGGING_FACE,
+    S3,
+    ZIP,
+    Destination,
+    Package,
+    PlaceOccupied,
+    Unreachable,
+    WrongPlace,
+    package,
+    parse_address,
+)
 from publishing.destinations.hugging_face import HuggingFaceDataset
-from publishing.destinations.package import Package, package
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import Withdrawn
+from publishing.errors import UnusableRelease
 from publishing.models import Release
 from tomannot import clock
 
@@ -71,11 +80,11 @@ class Command(ActionCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            address = addresses.parse(options["to"])
+            kind, place = parse_address(options["to"])
         except WrongPlace as error:
             raise CommandError(str(error), returncode=WRONG_USE) from None
         release = _release(options["slug"], options["number"], rehearsal=options["rehearsal"])
-        destination = _destination(address, release, public=options["public"])
+        destination = _destination(kind, place, release, public=options["public"])
         try:
             packed = _package(release)
             if options["dry_run"]:
@@ -100,7 +109,7 @@ class Command(ActionCommand):
     def _deposited(
         self, destination: Destination, packed: Package, release: Release, *, as_json: bool
     ) -> str:
-        if destination.kind == addresses.ZIP:  # a local file is not recorded as a deposit
+        if destination.kind == ZIP:  # a local file is not recorded as a deposit
             url = destination.deposit(packed, self.log)
         else:
             done = deposit_release(
@@ -114,7 +123,7 @@ class Command(ActionCommand):
             url = done.url
             if done.outlived_withdrawal:
                 self.log("The release was withdrawn during the upload. Mark it at the place.")
-        where = destination.place if destination.kind == addresses.ZIP else url
+        where = destination.place if destination.kind == ZIP else url
         if not as_json:
             return where
         facts = {
@@ -141,7 +150,7 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
         )
     try:
         refuse_withdrawn(release)
-    except Withdrawn as error:
+    except UnusableRelease as error:
         raise CommandError(
             f"{error} A withdrawn release is not deposited. Where it has been deposited already, say there "
             "that it was withdrawn."
@@ -158,18 +167,16 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
     return release
 
 
-def _destination(address: addresses.Address, release: Release, *, public: bool) -> Destination:
-    if address.kind == addresses.S3:
-        return S3Prefix(address.place, public=public, endpoint_url=settings.S3_ENDPOINT_URL)
-    if address.kind == addresses.HUGGING_FACE:
-        return HuggingFaceDataset(address.place, token=_token(), endpoint=settings.HF_ENDPOINT, public=public)
+def _destination(kind: str, place: str, release: Release, *, public: bool) -> Destination:
+    if kind == S3:
+        return S3Prefix(place, public=public, endpoint_url=settings.S3_ENDPOINT_URL)
+    if kind == HUGGING_FACE:
+        return HuggingFaceDataset(place, token=_token(), endpoint=settings.HF_ENDPOINT, public=public)
     if public:
         raise CommandError("--public does not apply to a zip. Leave it out.", returncode=WRONG_USE)
     page = reverse("publishing:release", args=[release.study.slug, release.number])
     site = urlsplit(settings.PUBLIC_URL)
-    return ZenodoZip(
-        address.place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{page}"
-    )
+    return ZenodoZip(place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{page}")
 
 
 def _token() -> str:

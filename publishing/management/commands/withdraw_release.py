@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from annotation.management.base import ActionCommand
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions.published import withdraw_release
 from publishing.models import Deposit, Release
 from tomannot import clock
 

@@ -26,9 +26,9 @@ from annotation.errors import StudyExists
 from annotation.models import ConsentText, Enrollment, Event, Story, Study
 from dashboard.releases.human_baseline import Viewers, Who
 from integrity.catalogue import CHECKS, run
+from publishing.actions.published import withdraw_release
 from publishing.actions.releases import build_release, request_release
-from publishing.actions.withdrawals import withdraw_release
-from publishing.errors import NotDrawable
+from publishing.errors import UnusableRelease
 from publishing.human_baseline.drawing import draw
 from publishing.human_baseline.study_results import results
 from publishing.models import BaselineSample, Release
@@ -160,10 +160,10 @@ def test_what_cannot_be_drawn_from_is_refused_and_leaves_nothing(release: Releas
     path = release.directory / "behavior-qa" / "test.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"answerKey":"A"', b'"answerKey":"B"', 1).replace(
         b'"answerKey": "A"', b'"answerKey": "B"', 1))  # fmt: skip
-    with pytest.raises(NotDrawable, match="is not the published file"):
+    with pytest.raises(UnusableRelease, match="is not the published file"):
         drawn(release, slug="changed")
     path.unlink()
-    with pytest.raises(NotDrawable, match="cannot be read"):
+    with pytest.raises(UnusableRelease, match="cannot be read"):
         drawn(release, slug="gone")
     assert set(Study.objects.values_list("slug", flat=True)) == {"pilot", study.slug}
 

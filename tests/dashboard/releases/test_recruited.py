@@ -18,8 +18,8 @@ from dashboard.releases.recruited import recruited
 from publishing.actions.releases import build_release, request_release
 from publishing.models import Release
 from publishing.verification import check_release
-from publishing.verification.annotation_report import ONLY_HERE
-from publishing.verification.shapes import misfit
+from publishing.verification.schema import misfit
+from publishing.verification.study import ONLY_HERE
 from recruitment import actions
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble

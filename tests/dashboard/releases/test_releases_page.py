@@ -22,10 +22,10 @@ from annotation import actions as annotation_actions, locks, rules
 from annotation.models import Assignment, Enrollment, Event, Membership, Study
 from publishing import previews, progress, tasks
 from publishing.actions import releases
-from publishing.actions.data_statement import describe_data
-from publishing.actions.withdrawals import withdraw_release
+from publishing.actions.published import withdraw_release
+from publishing.actions.statements import describe_data
 from publishing.comparison import store
-from publishing.comparison.diff import Kind
+from publishing.comparison.changes import Kind
 from publishing.facts import Statement
 from publishing.models import Release, Withdrawal
 from publishing.progress import Reporter
@@ -317,7 +317,7 @@ def test_a_comparison_that_cannot_be_made_ends_with_a_reason(
     def fail(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr("publishing.comparison.build.compare", fail)
+    monkeypatch.setattr("publishing.comparison.store.compare", fail)
     monkeypatch.setattr(store, "REFUSED_FOR", timedelta(0))
     tasks.compare_releases(first.pk, second.pk)
     assert told in words(boss, address), "for longer than a refusal that is mended by hand"

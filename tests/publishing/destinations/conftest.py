@@ -10,7 +10,7 @@ from random import Random
 import huggingface_hub.constants
 import pytest
 
-from publishing.destinations.package import Package, package
+from publishing.destinations.base import Package, package
 from publishing.files.directory import DirectoryWriter
 from tests.publishing.destinations.hub import Hub
 

@@ -11,12 +11,12 @@ import pytest
 from publishing.destinations.base import (
     AccessRefused,
     Damaged,
+    Package,
     PlaceOccupied,
     Unreachable,
     WrongPlace,
     WrongVisibility,
 )
-from publishing.destinations.package import Package
 from publishing.destinations.s3 import S3Prefix
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.store import Store

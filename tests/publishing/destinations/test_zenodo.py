@@ -15,9 +15,8 @@ from django.utils import timezone
 
 from annotation.models import Study
 from publishing.actions import releases
-from publishing.actions.data_statement import describe_data
-from publishing.destinations.base import Damaged, PlaceOccupied
-from publishing.destinations.package import Package
+from publishing.actions.statements import describe_data
+from publishing.destinations.base import Damaged, Package, PlaceOccupied
 from publishing.destinations.zenodo import ZenodoZip
 from publishing.facts import Statement
 from publishing.files.archives import zip_of

@@ -12,7 +12,8 @@ from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from publishing.statistics import agreement
-from publishing.statistics.agreement import Coefficient, Integers
+from publishing.statistics.agreement import Coefficient
+from publishing.statistics.intervals import Integers
 from tests.publishing.statistics.support import fleiss_kappa, gwet_ac1, krippendorff_alpha, percent_agreement
 
 ALL = (percent_agreement, fleiss_kappa, krippendorff_alpha, gwet_ac1)

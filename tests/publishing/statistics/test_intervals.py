@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 
 from publishing.statistics import intervals as bootstrap
-from publishing.statistics.agreement import ESTIMATES, Integers, sums_of
-from publishing.statistics.intervals import UNDEFINED_TOO_OFTEN, Bootstrap, Interval, interval, intervals
+from publishing.statistics.agreement import ESTIMATES, sums_of
+from publishing.statistics.intervals import (
+    UNDEFINED_TOO_OFTEN,
+    Bootstrap,
+    Floats,
+    Integers,
+    Interval,
+    interval,
+)
 
 PATTERNS = np.array([[3, 0, 0], [2, 1, 0], [2, 0, 1], [1, 1, 1], [0, 3, 0]])
 STORIES = np.array([120, 40, 20, 10, 10])
 EACH_ITSELF = np.eye(len(PATTERNS), dtype=np.int64)
 NAMES = tuple(ESTIMATES)
+
+
+def intervals(
+    names: Collection[str], units: Integers, members: Integers, stories: Integers, design: Bootstrap
+) -> dict[str, Interval]:
+    """The intervals of coefficients; ``members`` says how many of each unit a story with a pattern has."""
+
+    def estimates(times: Integers) -> dict[str, Floats]:
+        sums = sums_of(units, times @ members)
+        return {name: ESTIMATES[name](sums) for name in names}
+
+    return bootstrap.intervals(estimates, stories, design)
 
 
 def test_multinomial_draws_are_those_of_drawing_stories_with_replacement() -> None:

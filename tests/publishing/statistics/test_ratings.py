@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from publishing.statistics.agreement import NO_PAIR, ONE_CATEGORY_CHOSEN
+from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern
 from publishing.statistics.intervals import Bootstrap
-from publishing.statistics.patterns import NO_STORY, Pattern
 from publishing.statistics.ratings import mean_of_item, ratings_of
 
 SCALE = ("1", "2", "3", "4", "5")

@@ -20,8 +20,9 @@ from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.filters import Outcome, Verdict
+from publishing.statistics.agreement import NO_STORY, Pattern, agreement_of
 from publishing.statistics.distinct import DistinctStrings, count_together
-from publishing.statistics.patterns import NO_STORY, Pattern, agreement_of, rounded
+from publishing.statistics.intervals import rounded
 from publishing.statistics.tally import DEPENDS_ON_THE_STORY, StatisticsTally
 from tests.publishing.statistics.support import gwet_ac1, percent_agreement
 

@@ -1,4 +1,4 @@
-"""Depositing a published release, and recording it.
+"""Depositing and withdrawing published releases, and recording both.
 
 The upload runs between two transactions, in the process that holds the credentials. If that process is
 killed, the row stays "being uploaded"; running the deposit again completes both.
@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from accounts.rows import locked
 from annotation.models import Event
-from publishing.actions.events import record_release
+from publishing.actions.releases import record_release
 from publishing.destinations.base import (
     Damaged,
     Destination,
     DestinationError,
     Log,
+    Package,
     PlaceOccupied,
     WrongVisibility,
 )
-from publishing.destinations.package import Package
-from publishing.errors import Withdrawn
-from publishing.models import Deposit, Release
+from publishing.errors import UnusableRelease
+from publishing.models import Deposit, Release, Withdrawal
 
 _NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
 """Errors about the place itself: a completed deposit no longer counts."""
@@ -36,7 +36,7 @@ def deposit_release(
     """Upload a published release to a destination, or complete its upload, and record the result.
 
     ``package`` is the checked directory of the release. A destination that already has the release is
-    compared again. Raise :class:`~publishing.errors.Withdrawn`, and pass on
+    compared again. Raise :class:`~publishing.errors.UnusableRelease`, and pass on
     :class:`~publishing.destinations.base.DestinationError` and ``OSError`` after recording the failure.
     """
     begun = time.monotonic()
@@ -61,19 +61,19 @@ def _later(now: datetime, begun: float) -> datetime:
 
 
 def refuse_withdrawn(release: Release) -> None:
-    """Raise :class:`~publishing.errors.Withdrawn` if the release was withdrawn."""
+    """Raise :class:`~publishing.errors.UnusableRelease` if the release was withdrawn."""
     if withdrawal := release.withdrawn:
         where = {"number": release.number, "study": release.study.slug, "reason": withdrawal.reason}
         text = _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
-        raise Withdrawn(text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"})
+        raise UnusableRelease(text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"})
 
 
 @transaction.atomic(durable=True)
 def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
     """Create or restart the deposit of this release at this place. A completed one stays as it is.
 
-    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.Withdrawn` if it was
-    withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
+    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.UnusableRelease` if it
+    was withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
     """
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
@@ -141,3 +141,37 @@ def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, n
 def _record(deposit: Deposit, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:
     note = f"{deposit.kind} {deposit.place} {note}".strip()
     record_release(release=deposit.release, type=type, by=by, now=now, note=note)
+
+
+LONGEST_REASON = 1000
+"""In characters."""
+
+
+@transaction.atomic
+def withdraw_release(*, release: Release, reason: str, by: User | None, now: datetime) -> Withdrawal:
+    """Withdraw a published release permanently, with a public reason.
+
+    Its files stay unchanged and available, because whoever used them must be able to find out what was wrong.
+    Raise :class:`~publishing.errors.UnusableRelease` without a reason, for an unpublished release, and for
+    one already withdrawn.
+    """
+    reason = reason.strip()
+    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
+        raise UnusableRelease(
+            _("Give the reason in 1 to %(most)s characters. It is public."), most=LONGEST_REASON
+        )
+    release = Release.objects.locked().get(pk=release.pk)
+    if release.state != Release.State.PUBLISHED:
+        raise UnusableRelease(
+            _("Release %(number)s is not published, so there is nothing to withdraw."), number=release.number
+        )
+    if release.withdrawn:
+        raise UnusableRelease(
+            _("Release %(number)s was already withdrawn on %(day)s: %(reason)s"),
+            number=release.number,
+            day=f"{release.withdrawn.withdrawn_at:%Y-%m-%d}",
+            reason=release.withdrawn.reason,
+        )
+    withdrawal = Withdrawal.objects.create(release=release, reason=reason, withdrawn_at=now, withdrawn_by=by)
+    record_release(release=release, type=Event.Type.RELEASE_WITHDRAWN, by=by, now=now, note=reason)
+    return withdrawal

@@ -1,20 +1,24 @@
-"""Compare the annotation report with the other files, and check the shape of what only it says."""
+"""Compare the instrument and the annotation report with the other files and the installed protocol."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from annotation.intake import FEWEST_IN_GROUP
+from annotation.protocols import get_protocol, is_installed
 from publishing.annotation_report import REPORT_PATH, Section, document
 from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
 from publishing.files.rows import INSTRUMENT_PATH
-from publishing.verification.description import read_document
+from publishing.instrument import form_of, readable
+from publishing.verification.description import Description, read_document
 from publishing.verification.findings import Findings
-from publishing.verification.shapes import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
+from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
 from publishing.verification.statistics import STATISTICS_JSON, differences
 
-CHECK = "annotation-report"
+REPORT, INSTRUMENT = "annotation-report", "instrument"
+_KEYS = ["protocol", "forms", "consent", "pay", "test"]
 _AMOUNT = Kind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
 _KINDS: dict[str, Shape] = {
     "name": NAME, "texts": [TEXT], "count": COUNT, "count?": NUMBER_OR_NULL, "cents": _AMOUNT,
@@ -67,22 +71,22 @@ def _are_groups(intake: Section) -> bool:
     return bool(least >= FEWEST_IN_GROUP and are_large)
 
 
-def check(directory: Path, facts: ReleaseFacts, tally: Tally, findings: Findings) -> Section | None:
+def check_report(directory: Path, facts: ReleaseFacts, tally: Tally, findings: Findings) -> Section | None:
     """Check the report, if the files that it repeats can be read. Return what it says of people's answers."""
     paths = (REPORT_PATH, INSTRUMENT_PATH, STATISTICS_JSON)
     stated, shown, statistics = (read_document(directory, path, findings) for path in paths)
     if stated is None or shown is None or statistics is None:
         return None
     try:
-        problems = [*_wrong(stated, facts, tally, shown, statistics)]
+        problems = [*_wrong_report(stated, facts, tally, shown, statistics)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problems = [f"It cannot be generated again: {error!r:.200}"]
     for problem in problems:
-        findings.add(CHECK, REPORT_PATH, problem)
+        findings.add(REPORT, REPORT_PATH, problem)
     return None if problems else stated["characteristics"]["intake"]
 
 
-def _wrong(
+def _wrong_report(
     stated: Section, facts: ReleaseFacts, tally: Tally, shown: Section, statistics: Section
 ) -> Iterator[str]:
     told = {section: {key: stated[section][key] for key in keys} for section, keys in ONLY_HERE.items()}
@@ -93,3 +97,45 @@ def _wrong(
     test, people = told["training"], told["evaluators"]
     if people["consented"] < len(tally.annotators) or (test["passed"] or 0) > (test["attempted"] or 0):
         yield "More people voted than consented, or more passed the test than attempted it."
+
+
+def check_instrument(
+    directory: Path, listed: dict[str, str], description: Description, tally: Tally, findings: Findings
+) -> None:
+    """Check that every version and language that votes name has its form, and what the forms say."""
+    document = read_document(directory, INSTRUMENT_PATH, findings)
+    if document is None:
+        return
+    try:
+        problems, pages = [*_wrong_instrument(document, description, tally)], readable(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problems, pages = [f"It is not of the form of an instrument: {error!r:.200}"], {}
+    for problem in problems:
+        findings.add(INSTRUMENT, INSTRUMENT_PATH, problem)
+    found = {path for path in listed if path.startswith("instrument/") and (directory / path).is_file()}
+    here = found - {INSTRUMENT_PATH}
+    for path in sorted(here | pages.keys()):
+        if path not in here or (directory / path).read_bytes() != pages.get(path):
+            findings.add(INSTRUMENT, path, f"It does not say what {INSTRUMENT_PATH} says.")
+
+
+def _wrong_instrument(document: dict[str, Any], description: Description, tally: Tally) -> Iterator[str]:
+    stated = description.document["protocol"]
+    if list(document) != _KEYS or document["protocol"] != stated:
+        yield f"The keys are not {', '.join(_KEYS)}, or the protocol is not that of release.json."
+    places = [((form["version"], form["language"]), form["votes"]) for form in document["forms"]]
+    if places != sorted(tally.forms.items()):
+        yield "The forms are not one for each version and language that votes name, with their number."
+    asked = [(one.key, one.options, one.against) for one in description.asked]
+    is_here = is_installed(stated["name"], stated["version"])
+    for form in document["forms"]:
+        if [_defined(question) for question in form["questions"]] != asked:
+            yield "The questions of a form are not those of release.json."
+        is_known = is_here and form["version"] == 0 and form["language"] == "en"  # not a translation
+        if is_known and form != {"votes": form["votes"], **form_of(get_protocol(stated["name"]), "en")}:
+            yield "A form is not that of the installed protocol."
+
+
+def _defined(question: dict[str, Any]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    options = {option["key"]: option["counts_against"] for option in question["options"]}
+    return question["key"], tuple(options), tuple(key for key, against in options.items() if against)
