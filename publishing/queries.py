@@ -91,6 +91,8 @@ def snapshot() -> Iterator[None]:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL client_connection_check_interval = '2s'")
         cursor.execute("SET LOCAL work_mem = '64MB'")  # joins and sorts of all votes
+        # Processes that share the work pass every row on, which costs a fifth more of the processor in all.
+        cursor.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         yield
 
 
@@ -138,8 +140,11 @@ def instrument(release: Release) -> dict[str, Any]:
     """Return what annotators were shown, with a form for each version and language that votes name."""
     study, protocol = release.study, release.study.protocol
     own = {text.pk: text for text in study.instruction_texts.all()}
-    shown = Vote.objects.of_study(study).order_by().values_list("instructions", "language").distinct()
-    forms = [form_of(protocol, language, own.get(key)) for key, language in shown]
+    votes = Vote.objects.order_by()
+    # To look for each of a few pairs is cheaper than to find the study of every vote.
+    pairs = votes.filter(Q(instructions=None) | Q(instructions__in=own)).values("instructions", "language")
+    shown = [pair for pair in pairs.distinct() if votes.of_study(study).filter(**pair).exists()]
+    forms = [form_of(protocol, pair["language"], own.get(pair["instructions"])) for pair in shown]
     agreed = Event.objects.filter(
         study=study, type=Event.Type.CONSENT_GIVEN, at__lte=counted_until(release)
     ).values_list("subject", flat=True)

@@ -1,8 +1,9 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
-One statement joins everything and ``COPY`` sends the rows, so that the server keeps working while they are
-used here; with a cursor each side would wait for the other. The votes on a story arrive as one JSON text, and
-the answers of a vote as one string in it, because a few texts to parse are cheaper than millions to fetch.
+One statement joins everything and the server sends the rows as it finds them, so that it keeps working while
+they are used here; with a cursor each side would wait for the other. The votes on a story arrive as one JSON
+text, and the answers of a vote as one string in it, because a few texts to parse are cheaper than millions to
+fetch.
 """
 
 import json
@@ -41,6 +42,8 @@ from publishing.files.rows import Against, CountedVote, Decision, JudgedStory, R
 _ANSWERS, _PARTS = ",", "|"
 """Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
 _COUNTS_AGAINST = "!"
+_AT_ONCE = 256
+"""Stories that are fetched at once."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
@@ -89,7 +92,7 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, Decision]:
     return {story_id: Decision(verdict, reason, at) for story_id, verdict, reason, at in found}
 
 
-def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, ...]]:
+def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
     stories, story_values = (
         Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
@@ -97,12 +100,8 @@ def _rows(study: Study, until: datetime | None) -> Generator[tuple[str | None, .
     statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        writer = psycopg.ClientCursor(connection.connection)  # COPY takes no parameters
-        values = (*story_values, *vote_values)
-        with connection.connection.cursor() as cursor:
-            copying = cursor.copy(writer.mogrify(f"COPY ({statement}) TO STDOUT", values))
-            with copying as copy:
-                yield from copy.rows()
+        cursor = psycopg.ClientCursor(connection.connection)
+        yield from cursor.stream(statement, (*story_values, *vote_values), size=_AT_ONCE)
 
 
 def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
@@ -161,7 +160,7 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
 
 
 class _Reader:
-    """Converts the rows of COPY to values."""
+    """Converts rows of the statement to values."""
 
     def __init__(
         self, decisions: Mapping[str, Decision], versions: Mapping[int, int], parse: Callable[[str], Any]
@@ -173,28 +172,37 @@ class _Reader:
 
     def story(self, row: tuple[Any, ...]) -> JudgedStory:
         """Return the story in a row, with its votes."""
-        _, text_hash, story_id, core_id, scenario_name, prompt, severity, model, content, *rated, given = row
-        harmfulness, unethicality = (json.loads(text) if text != "[]" else [] for text in rated)
+        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, given = row
         story = ReleasedStory(
             story_id,
             core_id,
-            scenario_name,
+            scenario,
             prompt or None,
-            None if severity is None else int(severity),
+            severity,
             model,
             self._parse(content),
-            harmfulness,
-            unethicality,
+            _ratings(harm),
+            _ratings(wrong),
             text_hash,
         )
         votes, against = [], frozenset[Choice]()
-        for annotator, chosen, submitted, took, *context, shown, words in orjson.loads(f"[{given or ''}]"):
+        # Named one by one: a list of the rest for each vote costs a quarter of the whole.
+        rows = orjson.loads(f"[{given or ''}]")
+        for name, chosen, at, took, place, order, options, language, shown, words in rows:
             answers, counting = self._answers(chosen)
-            told = (*context, self._versions[shown], without_identifiers(words) if words else "")
-            votes.append(CountedVote(annotator, answers, submitted, took / 1_000_000, *told))
+            seconds, version = took / 1_000_000, self._versions[shown]
+            comment = without_identifiers(words) if words else ""
+            votes.append(
+                CountedVote(name, answers, at, seconds, place, order, options, language, version, comment)
+            )
             if counting:
                 against |= counting
         return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id))
+
+
+def _ratings(text: str) -> list[Any]:
+    found: list[Any] = [] if text == "[]" else json.loads(text)
+    return found
 
 
 def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
