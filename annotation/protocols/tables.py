@@ -100,6 +100,10 @@ class TableProtocol(Protocol):
 
     tables: ClassVar[Mapping[str, Mapping[str, int]]]
     """The texts of each table's entries, with the most characters of each."""
+    text: ClassVar[str] = "story"
+    """The column of the text above the tables."""
+    group: ClassVar[str] = "stories"
+    """The scenario of a row that states none."""
     others: ClassVar[tuple[str, ...]] = ()
     """Further columns of import files, each with a name, which go into the content."""
     remedy: ClassVar[str]
@@ -114,29 +118,31 @@ class TableProtocol(Protocol):
         story = item.parts[0]
         return (replace(story, text=shorten(story.text, SUMMARY, placeholder="…")),)
 
+    def text_for_duplicates(self, story: StoryRow) -> str:
+        """Return the text in lower case."""
+        return str(story.content[self.text]).lower()
+
     def suggested(self, item: Table) -> Mapping[str, str]:
         return item.suggested
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield an item per row; ``core_id`` and :attr:`columns` may be missing."""
-        known = frozenset(("story_id", "core_id", "story", *self.columns, *self.others, *self.tables))
+        known = frozenset(("story_id", "core_id", self.text, *self.columns, *self.others, *self.tables))
         return read_each(rows, known, self._read)
 
     def _read(self, fields: Fields) -> StoryRow:
         story_id = fields.identifier("story_id")
         kind, author = (fields.optional_text(column, MAX_NAME) for column in self.columns)
         content = {
-            "story": fields.paragraphs("story", MAX_TEXT),
+            self.text: fields.paragraphs(self.text, MAX_TEXT),
             **{name: found for name in self.others if (found := fields.optional_text(name, MAX_NAME))},
             **{name: fields.structure(name) for name in self.tables},
         }
         if not fields.failed and fields.check_content(self.parse, content, self.remedy):
             for name, limits in self.tables.items():
                 content[name] = [
-                    {
-                        **entry,
-                        **{t: fields.check(f"{name}.{t}", entry[t], most) for t, most in limits.items()},
-                    }
+                    dict(entry)
+                    | {text: fields.check(f"{name}.{text}", entry[text], limits[text]) for text in limits}
                     for entry in content[name]
                 ]
         return StoryRow(
@@ -144,7 +150,7 @@ class TableProtocol(Protocol):
             fields.row.line,
             story_id,
             fields.optional_text("core_id", MAX_NAME) or story_id,
-            kind or "stories",
+            kind or self.group,
             story_prompt_example="",
             severity_original=None,
             story_generator_model=author,

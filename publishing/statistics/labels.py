@@ -20,7 +20,8 @@ COLUMNS: dict[str, Type] = {
 ALL = "all"
 """The key of the entry about all kinds together, in statistics.json."""
 PREDICTED, GOLD = "predicted", "gold"
-"""The kinds of rows that :func:`match_count` compares."""
+"""The tables that :func:`match_count` compares."""
+MEASURES = ("precision", "recall", "f1", "judge_agreement")
 
 
 class Answered(NamedTuple):
@@ -83,44 +84,39 @@ def match_count(answered: Sequence[Answered]) -> dict[str, Any]:
     ``judge_agreement`` is the share of rows on which a person and the judge agree that the count is above 0,
     a mean over the people of a story and over stories; None without a judge's counts.
     """
-    given: defaultdict[str, defaultdict[str, list[tuple[Scored, int]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    core_of: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    for core_id, row, chosen, story_id in answered:
-        core_of[story_id] = core_id
-        counts.update(chosen.values())
-        for annotator, option in chosen.items():
-            given[story_id][annotator].append((row, int(option)))
-    measured: defaultdict[str, list[float]] = defaultdict(list)
-    by_core = []
-    for story_id, people in sorted(given.items()):
-        each = [_compared(rows) for rows in people.values()]
-        for name in ("precision", "recall", "f1", "judge_agreement"):
-            values = [one[name] for one in each if name in one]
-            if values:
-                measured[name].append(fsum(values) / len(values))
-        by_core.append((core_of[story_id], measured["f1"][-1], 1))
-    overall = {
-        "stories": len(by_core),
-        **{name: rounded(mean(measured[name])) for name in ("precision", "recall", "f1")},
-        "interval": rounded_bounds(over_stories("match_count", by_core)),
-        "judge_agreement": rounded(mean(measured["judge_agreement"])),
-        **{f"count_{number}": counts[str(number)] for number in range(4)},
-    }
-    return {"kinds": {}, ALL: overall}
+
+    def measured(kind: str, rows: Sequence[Answered]) -> dict[str, Any]:
+        given: defaultdict[tuple[str, str, str], list[tuple[Scored, int]]] = defaultdict(list)
+        for core_id, row, chosen, story_id in rows:
+            for annotator, option in chosen.items():
+                given[story_id, core_id, annotator].append((row, int(option)))
+        people: defaultdict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
+        for (story_id, core_id, _), counts in sorted(given.items()):
+            people[core_id, story_id].append(_compared(counts))
+        means: defaultdict[str, list[tuple[str, float, int]]] = defaultdict(list)
+        for (core_id, _), each in people.items():
+            for name in each[0]:
+                means[name].append((core_id, fsum(one[name] for one in each) / len(each), 1))
+        chosen_counts = Counter(option for row in rows for option in row.chosen.values())
+        return {
+            "stories": len(people),
+            **{name: rounded(mean([one for _, one, _ in means[name]])) for name in MEASURES},
+            "interval": rounded_bounds(over_stories(kind, means["f1"])),
+            **{f"count_{number}": chosen_counts[str(number)] for number in range(4)},
+        }
+
+    return _by_kind(answered, measured)
 
 
-def _compared(rows: Iterable[tuple[Scored, int]]) -> dict[str, float]:
-    """Return what one person's counts on a story say; without what has no rows."""
+def _compared(counts: Iterable[tuple[Scored, int]]) -> dict[str, float]:
+    """Return the measures of one person's counts on a story; no agreement where the judge gave none."""
     matched: defaultdict[str, list[bool]] = defaultdict(list)
     judged = []
-    for row, count in rows:
-        matched[row.kind].append(count > 0)
+    for row, count in counts:
+        matched[row.table].append(count > 0)
         if row.right:
             judged.append((count > 0) == (int(row.right) > 0))
-    precision, recall = (sum(matched[kind]) / len(matched[kind]) for kind in (PREDICTED, GOLD))
+    precision, recall = (sum(matched[table]) / len(matched[table]) for table in (PREDICTED, GOLD))
     both = precision + recall
     found = {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}
     return found | ({"judge_agreement": sum(judged) / len(judged)} if judged else {})
@@ -160,7 +156,7 @@ def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
 def label_rows(story_id: str, votes: Sequence[CountedVote], suggested: Mapping[str, str]) -> Iterable[Row]:
     """Yield the rows of a complete item's labels: for each field the answer of more than half of its votes.
 
-    ``label`` is None where none has more than half: experts decide. ``agreeing`` are the votes for the most
+    ``label`` is None where none has more than half. ``agreeing`` are the votes for the most
     frequent answer.
     """
     given: defaultdict[str, list[str]] = defaultdict(list)

@@ -213,8 +213,8 @@ TABLES: Mapping[str, TableStatistic] = {
         pairwise_f1,
         gettext_noop("Agreement of pairs"),
         gettext_noop(
-            "For every two people who answered the same questions: the F1 of each answer that either gave "
-            "(twice how often both gave it, by how often each did), and its mean over these answers, "
+            "For every two participants who answered the same questions: the F1 of each answer that either "
+            "gave (twice how often both gave it, by how often each did), and its mean over these answers, "
             "macro-F1. The agreement is the mean over the pairs; 1 is full agreement."
         ),
         {
@@ -242,11 +242,11 @@ TABLES: Mapping[str, TableStatistic] = {
     ),
     "suggestions": TableStatistic(
         suggestions,
-        gettext_noop("What people changed"),
+        gettext_noop("What participants changed"),
         gettext_noop(
             "Rows for which an answer was suggested: how many answers differ from it, and on how many rows "
-            "more than half of the answers do. People who see a suggestion agree with it more often than "
-            "people who see none."
+            "more than half of the answers do. Whoever sees a suggestion agrees with it more often than "
+            "somebody who sees none."
         ),
         {
             "rows": gettext_noop("rows"),
@@ -262,8 +262,8 @@ TABLES: Mapping[str, TableStatistic] = {
         gettext_noop("Predicted against gold beliefs"),
         gettext_noop(
             "Precision is the share of predicted beliefs that match a gold one, recall the share of gold "
-            "beliefs that match a predicted one, F1 their harmonic mean: means over the people of a story, "
-            "and over stories. The judge agrees where both find a match, or both find none."
+            "beliefs that match a predicted one, F1 their harmonic mean: means over the participants of a "
+            "story, and over stories. The judge agrees where both find a match, or both find none."
         ),
         {
             "stories": gettext_noop("stories"),

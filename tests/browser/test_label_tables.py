@@ -60,9 +60,9 @@ def test_labels_are_checked_below_the_story_and_changed_by_keys(
     first.focus()
     page.keyboard.press("2")
     expect(first).to_have_value("2")
-    expect(first).to_have_class("is-changed")
+    expect(first.locator("..")).to_have_attribute("data-note", "changed")
     first.select_option("0")
-    expect(first).not_to_have_class("is-changed")
+    expect(first.locator("..")).to_have_attribute("data-note", "")
     first.focus()
     page.keyboard.press("Tab")
     expect(page.locator("select[name='truth.b1']")).to_be_focused()
@@ -93,7 +93,7 @@ def test_a_changed_label_survives_a_reload_and_a_lost_network(open_window: OpenW
     page.locator("select[name='truth.b2']").select_option("unknown")
     page.reload()
     expect(page.locator("select[name='truth.b2']")).to_have_value("unknown")
-    expect(page.locator("select[name='truth.b2']")).to_have_class("is-changed")
+    expect(page.locator("label:has([name='truth.b2'])")).to_have_attribute("data-note", "changed")
     window.context.set_offline(True)
     window.button(SAVE).click()
     expect(page.get_by_role("alert").filter(visible=True)).to_contain_text("Not saved")
@@ -109,6 +109,35 @@ def test_labels_are_saved_without_scripts(open_window: OpenWindow) -> None:
     window.button(SAVE).click()
     expect(window.heading).to_have_text("Story 2")
     assert Vote.objects.get().answers.count() == 7 * BELIEFS
+
+
+def test_a_form_that_nobody_touched_is_saved_by_its_button_alone(open_window: OpenWindow) -> None:
+    """Every label is suggested, so nothing is missing."""
+    file = SAMPLES["belief-labels"].parent / "stories.jsonl"
+    stories = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[:3]]
+    study = builders.make_study("suggested", protocol="belief-labels", stories=stories)
+    window = open_window()
+    window.page.goto(stories_path(builders.qualified(study, 1)[0]))
+    window.page.keyboard.press("Enter")
+    window.page.evaluate(
+        """() => document.addEventListener("htmx:afterSwap", () => {
+            document.querySelector("#answers [type=submit]").click();
+        }, { once: true })"""
+    )
+    window.button(SAVE).click()
+    expect(window.heading).to_have_text("Story 2")
+    expect(window.page.locator("#work .receipt")).to_be_visible()
+    assert Vote.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_annotators_are_not_told_which_table_was_predicted(client: Client) -> None:
+    file = SAMPLES["alignment"].parent / "tables.jsonl"
+    tables = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    study = builders.make_study("tables", protocol="alignment", stories=tables)
+    page = client.get(stories_path(builders.qualified(study, 1)[0])).content.decode()
+    assert "Table A" in page
+    assert not [word for word in ("predicted", "gold", "sample-model") if word in page.lower()]
 
 
 @pytest.mark.django_db

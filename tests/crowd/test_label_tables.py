@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 from datasets import load_dataset
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
@@ -105,6 +108,7 @@ def test_labels_of_beliefs(live_server: LiveServer, tmp_path: Path, settings: An
     }
     lines = rows(place, "annotations/labels.jsonl")
     assert len(lines) == len(given)
+    _assert_the_documented_lines_give_labels(place, lines)
     for line in lines:
         place_of = line["story_id"], line["labelled"]
         ((option, times),) = Counter(given[place_of].values()).most_common(1)
@@ -129,36 +133,49 @@ def test_labels_of_beliefs(live_server: LiveServer, tmp_path: Path, settings: An
     assert "## How much people agreed\n" in card
     page = quality(study)
     assert "Strict agreement" in page
-    assert "What people changed" in page
+    assert "What participants changed" in page
     numbers = quality(study, "statistics.csv").splitlines()
     assert f"strict_agreement,all,alike,{alike},," in numbers
     told = tampered(place, "annotations/labels.jsonl", b'"label":"true"', b'"label":"false"')
     assert any("is not what its votes say" in one for one in told), told
 
 
+def _assert_the_documented_lines_give_labels(place: Path, lines: list[dict[str, Any]]) -> None:
+    docs = (settings.BASE_DIR / "docs/protocols.md").read_text(encoding="utf-8")
+    (code,) = [block for block in docs.split("```python\n") if 'read("annotations/labels.jsonl")' in block]
+    code = code.partition("```")[0].replace("        ending", "        made.append(belief)\n        ending")
+    program = f"made = []\n{code}\nprint(sum(len(belief['labels']) for belief in made))"
+    told = subprocess.run([sys.executable, "-c", program], cwd=place, capture_output=True, check=True)
+    assert int(told.stdout) == len(lines)
+
+
 def test_alignment_of_two_tables(live_server: LiveServer, tmp_path: Path, settings: Any) -> None:
     study, place = released("alignment", live_server, settings, tmp_path)
     given = answers(place)
-    tables = {"a": "predicted", "b": "gold"}
-    judge = {
-        (story["story_id"], f"count.{letter}-{entry['id']}"): entry["judge"]
-        for story in rows(place, "story-data/test.jsonl")
-        for letter, table in tables.items()
-        for entry in story["item"][table]
-    }
+    judge, side = {}, {}
+    for story in rows(place, "story-data/test.jsonl"):
+        first = story["item"]["table_a"]
+        for table in ("predicted", "gold"):
+            for entry in story["item"][table]:
+                field = f"count.{'a' if table == first else 'b'}-{entry['id']}"
+                judge[story["story_id"], field] = entry["judge"]
+                side[story["story_id"], field] = table
+    assert {*side.values()} == {"predicted", "gold"}
     found: defaultdict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for story_id in {story for story, _ in given}:
         for person in {name for (story, _), of in given.items() if story == story_id for name in of}:
             counts = {f: int(of[person]) for (story, f), of in given.items() if story == story_id}
             shares = [
-                fmean(count > 0 for field, count in counts.items() if field.startswith(f"count.{letter}-"))
-                for letter in tables
+                fmean(count > 0 for field, count in counts.items() if side[story_id, field] == table)
+                for table in ("predicted", "gold")
             ]
             f1 = 2 * shares[0] * shares[1] / sum(shares) if sum(shares) else 0.0
             agreed = fmean((count > 0) == (judge[story_id, f] > 0) for f, count in counts.items())
             found[story_id].append((shares[0], shares[1], f1, agreed))
     means = [fmean(fmean(one[place] for one in people) for people in found.values()) for place in range(4)]
-    entry = json.loads((place / "statistics.json").read_bytes())["match_count"]["all"]
+    found_there = json.loads((place / "statistics.json").read_bytes())["match_count"]
+    entry = found_there["all"]
+    assert found_there["kinds"]["sample-model"]["f1"] == entry["f1"]
     names = ("precision", "recall", "f1", "judge_agreement")
     assert [entry[name] for name in names] == pytest.approx(means, abs=1e-9)
     chosen = Counter(option for of in given.values() for option in of.values())

@@ -30,6 +30,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
             "document": document,
             "complete": document["verdicts"]["kept"] + document["verdicts"]["dropped"],
             "measures": tables.measures(study, document),
+            "has_statistics": bool(tables.statistics_lines(document)),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
             "questions": [str(question.title) for question in study.protocol.questions],

@@ -74,8 +74,8 @@ def test_right_answers_are_told_by_kind_and_may_be_unknown() -> None:
 
 
 def test_a_narrative_keeps_its_paragraphs_and_may_have_ten_thousand_characters() -> None:
-    assert item(narrative="  One. \n\n\nTwo.").text == "One.\n\nTwo."
-    assert len(item(narrative="a" * MAX_TEXT).text) == MAX_TEXT
+    assert item(narrative="  One. \n\n\nTwo.").parts[0].text == "One.\n\nTwo."
+    assert len(item(narrative="a" * MAX_TEXT).parts[0].text) == MAX_TEXT
     (problem,) = read(narrative="a" * (MAX_TEXT + 1))
     assert isinstance(problem, Problem)
     assert (problem.field, "10,000" in problem.message) == ("narrative", True)
@@ -107,7 +107,7 @@ def test_a_narrative_is_exported_as_it_came_in() -> None:
         ({"questions": [{**PLACE, "answerKey": "third"}]}, "questions[0].answerKey"),
         ({"questions": [{**PLACE, "answerKey": ["first"]}]}, "questions[0].answerKey"),
         ({"questions": [{**PLACE, "choices": {"text": ["one"], "label": ["a"]}}]}, "questions[0].choices"),
-        ({"questions": [{**PLACE, "question": "<i>Where?</i>"}]}, "questions"),
+        ({"questions": [{**PLACE, "question": "<i>Where?</i>"}]}, "questions.question"),
         ({"genre": "attitude"}, "genre"),
     ],
 )

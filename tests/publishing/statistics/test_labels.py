@@ -72,13 +72,18 @@ def test_other_published_shares(alike: int, total: int, published: float) -> Non
 
 
 def pair_of_tables(
-    predicted: str, gold: str, *, story: str = "s", person: str = "p", judge: str = ""
+    predicted: str, gold: str, *, story: str = "s", person: str = "p", judge: str = "", predictor: str = "m"
 ) -> list[Answered]:
     both = [("predicted", count) for count in predicted] + [("gold", count) for count in gold]
     judged = judge or [""] * len(both)
     return [
-        Answered(story, Scored(f"{kind}-{place}", judged[place], 4, kind, "count"), {person: count}, story)
-        for place, (kind, count) in enumerate(both)
+        Answered(
+            story,
+            Scored(f"{table}-{place}", judged[place], 4, predictor, "count", table),
+            {person: count},
+            story,
+        )
+        for place, (table, count) in enumerate(both)
     ]
 
 
@@ -103,6 +108,13 @@ def test_match_count_is_a_mean_over_people_and_then_over_stories() -> None:
     assert found["judge_agreement"] == 1 / 2
     counts = [found[f"count_{number}"] for number in range(4)]
     assert counts == [3, 5, 0, 0]
+
+
+def test_each_predictor_is_told_by_itself() -> None:
+    answered = [*pair_of_tables("1", "1"), *pair_of_tables("0", "0", story="s2", predictor="other")]
+    found = match_count(answered)
+    assert {kind: one["f1"] for kind, one in found["kinds"].items()} == {"m": 1, "other": 0}
+    assert found["all"]["f1"] == 1 / 2
 
 
 def test_the_published_distribution_of_counts() -> None:
