@@ -30,7 +30,7 @@ from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.per_item import per_item
+from publishing.statistics.labels import per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported

@@ -23,7 +23,7 @@ from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
-from annotation.protocols.validity.wordlists import SCENARIOS
+from annotation.protocols.validity.lint import SCENARIOS
 from dashboard.settings.configuration import read_configuration
 from dashboard.settings.configuration_schema import JOIN_LINK, ROUND, STATEMENT, STUDY
 from publishing.provenance import REVISION_VARIABLE

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from textwrap import shorten
 from typing import Any, ClassVar
 
@@ -35,11 +36,8 @@ class TableQuestion(Question):
         return item.rows
 
 
-class TableScale(Scale):
+class TableScale(TableQuestion, Scale):
     """A scale for every row of a :class:`Table`."""
-
-    def rows_for(self, item: Table) -> tuple[Row, ...]:
-        return item.rows
 
 
 def read_text(content: Mapping[str, Any], name: str) -> str:
@@ -125,10 +123,14 @@ class TableProtocol(Protocol):
     def suggested(self, item: Table) -> Mapping[str, str]:
         return item.suggested
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The columns of import files; ``core_id``, :attr:`columns` and :attr:`others` may be missing."""
+        return frozenset(("story_id", "core_id", self.text, *self.columns, *self.others, *self.tables))
+
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-        """Yield an item per row; ``core_id`` and :attr:`columns` may be missing."""
-        known = frozenset(("story_id", "core_id", self.text, *self.columns, *self.others, *self.tables))
-        return read_each(rows, known, self._read)
+        """Yield an item per row."""
+        return read_each(rows, self.known, self._read)
 
     def _read(self, fields: Fields) -> StoryRow:
         story_id = fields.identifier("story_id")

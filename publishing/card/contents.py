@@ -9,7 +9,7 @@ from publishing.facts import AskedQuestion, ReleaseFacts, Statement
 from publishing.files.features import Type
 from publishing.files.rows import BASELINE, DROPPED_PATH, LABELS_PATH, RATINGS_PATH, Layout, config_path
 from publishing.filters import get_filter
-from publishing.statistics.per_item import PerItem, per_item
+from publishing.statistics.labels import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")

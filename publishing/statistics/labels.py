@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 from typing import Any, NamedTuple
 
+from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
+from publishing.facts import AskedQuestion, scales_of
 from publishing.files.features import Type
-from publishing.files.rows import CountedVote, Row
+from publishing.files.rows import LABELS_PATH, RATINGS_PATH, CountedVote, ReleasedStory, Row
+from publishing.statistics import ratings
 from publishing.statistics.intervals import over_stories, rounded, rounded_bounds
 
 COLUMNS: dict[str, Type] = {
@@ -173,3 +176,30 @@ def label_rows(story_id: str, votes: Sequence[CountedVote], suggested: Mapping[s
             "label": label,
             "suggested": suggested.get(labelled) or None,
         }
+
+
+class PerItem(NamedTuple):
+    """The file's path and columns, and the function that returns the lines of a complete item."""
+
+    path: str
+    columns: Mapping[str, Type]
+    lines: Callable[[ReleasedStory, Sequence[CountedVote]], Iterable[Row]]
+
+
+def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | None:
+    """Return the file that a protocol's resolution asks for: ratings, labels, or none."""
+    protocol, scales = all_protocols().get(protocol_name), scales_of(asked)
+    if protocol and protocol.resolution == "majority":
+
+        def labelled(story: ReleasedStory, votes: Sequence[CountedVote]) -> Iterable[Row]:
+            suggested = protocol.suggested(protocol.parse(story.content))
+            return label_rows(story.story_id, votes, suggested)
+
+        return PerItem(LABELS_PATH, COLUMNS, labelled)
+    if scales:
+        return PerItem(
+            RATINGS_PATH,
+            ratings.COLUMNS,
+            lambda story, votes: ratings.rating_rows(story.story_id, votes, scales),
+        )
+    return None

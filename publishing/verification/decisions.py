@@ -28,7 +28,7 @@ from publishing.files.rows import (
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.per_item import PerItem, per_item
+from publishing.statistics.labels import PerItem, per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import jsonl, schema

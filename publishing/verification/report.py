@@ -19,7 +19,7 @@ from publishing.files.rows import (
     Row,
     config_path,
 )
-from publishing.statistics.per_item import per_item
+from publishing.statistics.labels import per_item
 from publishing.verification import (
     card,
     decisions,

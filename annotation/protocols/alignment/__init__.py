@@ -96,8 +96,8 @@ class Alignment(TableProtocol):
     def _read(self, fields: Fields) -> StoryRow:
         """Draw the table that is shown first, and take tables of one story together."""
         row = super()._read(fields)
-        if row.content.get(FIRST, TABLES[0]) not in TABLES:
-            fields.refuse(FIRST, f"{row.content[FIRST]} is no table.", f"Write {' or '.join(TABLES)}.")
+        if FIRST in row.content:
+            fields.one_of(FIRST, TABLES)
         drawn = TABLES[hashlib.sha256(row.story_id.encode()).digest()[0] % 2]
         story = hashlib.sha256(str(row.content["story"]).encode()).hexdigest()[:12]
         core_id = fields.data.get("core_id") or f"story-{story}"

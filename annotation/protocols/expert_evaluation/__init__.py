@@ -15,7 +15,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Instructions, Procedure, Question, Row, Scored, Section, Words, _
 from annotation.protocols.human_performance import TEMPLATE_COLUMNS, compose
 from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries, read_text
-from annotation.protocols.validity.fields import MAX_QUESTION, Told
+from annotation.protocols.validity.fields import MAX_QUESTION, Told, read_row
 from annotation.protocols.validity.wording import example, part
 
 CONDITIONS = "conditions"
@@ -105,21 +105,12 @@ class ExpertEvaluation(TableProtocol):
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield a template per row, also of BigToM's file, whose conditions are composed."""
         told: Told = set()
-        problems: list[Problem] = []
-
-        def templates() -> Iterator[SourceRow]:
-            for row in rows:
-                for one in (row,) if CONDITIONS in row.data else _composed(row, told):
-                    if isinstance(one, Problem):
-                        problems.append(one)
-                    else:
-                        yield one
-
-        for found in super().read(templates()):
-            yield from problems
-            problems.clear()
-            yield found
-        yield from problems
+        for row in rows:
+            for one in (row,) if CONDITIONS in row.data else _composed(row, told):
+                if isinstance(one, Problem):
+                    yield one
+                else:
+                    yield from read_row(one, told, self.known, self._read)
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return both judgements of every condition. None of them is right or wrong."""

@@ -19,7 +19,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Procedure, _
 from annotation.protocols.human_performance.instructions import INSTRUCTIONS
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
-from annotation.protocols.multiple_choice.reading import read as read_questions
+from annotation.protocols.multiple_choice.item import read as read_questions
 from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
 
 TEMPLATE_COLUMNS = (

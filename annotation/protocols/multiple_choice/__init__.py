@@ -12,13 +12,15 @@ from typing import Any
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Option, Part, Protocol, Question, Scored, Words, _
 from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem, parse as parse_content, right_key
-from annotation.protocols.multiple_choice.lint import (
+from annotation.protocols.multiple_choice.item import (
     LABELS_OF_CODES,
+    MultipleChoiceItem,
     lint as lint_item,
+    parse as parse_content,
+    read as read_rows,
+    right_key,
     text_for_duplicates as item_words,
 )
-from annotation.protocols.multiple_choice.reading import read as read_rows
 from annotation.protocols.validity.wording import part
 
 NAME = "multiple-choice"

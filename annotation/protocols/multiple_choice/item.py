@@ -1,9 +1,14 @@
 """The item of the multiple-choice protocol: a story, a question and its choices, without the right one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from annotation.importing.problems import Problem
+from annotation.importing.rows import SourceRow, StoryRow
+from annotation.protocols.base import Finding, _
+from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 
 LABEL = re.compile(r"[A-Za-z0-9]{1,8}")
 MOST_CHOICES = 9
@@ -78,3 +83,116 @@ def read_choices(value: Any) -> tuple[AnswerChoice, ...]:
     if len({key_of(label) for label in labels}) < len(labels):
         raise ValueError("choices: two of them have the same label.")
     return tuple(AnswerChoice(label, text) for label, text in zip(labels, texts, strict=True))
+
+
+FIELDS = frozenset(
+    (
+        "id", "story", "question", "scenario_name", "choices", "answerKey", "config", "core_id",
+        "severity_original", "story_generator_model",
+    )
+)  # fmt: skip
+CONFIG_OF_ENDING = {"_aware": "mental-state-qa", "_action": "behavior-qa", "_judge": "judgment-qa"}
+"""The question sets of a release by the endings of their ids."""
+MAX_ASKED = 2 * MAX_SENTENCE
+"""Room for a question that quotes the key information, or both actions."""
+_CONFIG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_LEVEL = re.compile(r"_sev[1-3]$")
+_CHOICES = 'Write choices as {"text": ["…", "…"], "label": ["A", "B"]}, and the label of the right one.'
+
+
+def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+    """Yield the items of a question set, as in a release's ``test.jsonl``, or the problems of its rows.
+
+    A row is ``{"id", "story", "question", "scenario_name", "choices": {"text", "label"}, "answerKey"}``.
+    ``config`` names the question set; it may be left out where the id's ending says it. ``core_id``,
+    ``severity_original`` and ``story_generator_model`` may be given; a sample drawn from a release has them.
+    """
+    return read_each(rows, FIELDS, _read)
+
+
+def _read(fields: Fields) -> StoryRow | None:
+    item_id = fields.identifier("id")
+    content = {
+        "config": _config(fields, item_id),
+        "story": fields.text("story", MAX_STORY),
+        "question": fields.text("question", MAX_ASKED),
+        "choices": fields.structure("choices"),
+        "answerKey": fields.text("answerKey", MAX_NAME),
+    }
+    row = StoryRow(
+        file=fields.row.file,
+        line=fields.row.line,
+        story_id=item_id,
+        core_id=fields.optional_text("core_id", MAX_NAME) or core_of(item_id),
+        scenario_name=fields.text("scenario_name", MAX_NAME),
+        story_prompt_example="",
+        severity_original=fields.severity("severity_original"),
+        story_generator_model=fields.optional_text("story_generator_model", MAX_NAME),
+        content=content,
+    )
+    return row if not fields.failed and fields.check_content(parse, content, _CHOICES) else None
+
+
+def core_of(item_id: str) -> str:
+    """Return the id without its two endings, which all questions about a story's versions share."""
+    ending = next((ending for ending in CONFIG_OF_ENDING if item_id.endswith(ending)), "")
+    return _LEVEL.sub("", item_id.removesuffix(ending))
+
+
+def _config(fields: Fields, item_id: str) -> str:
+    """Return the row's question set, from its field or from its id."""
+    if fields.data.get("config") in (None, ""):
+        for ending, config in CONFIG_OF_ENDING.items():
+            if item_id.endswith(ending):
+                return config
+        message = "Nothing says which question set the row belongs to."
+        fields.refuse("config", message, "Add “config”, such as “behavior-qa”.")
+        return ""
+    config = fields.text("config", MAX_NAME)
+    if config and not _CONFIG.fullmatch(config):
+        remedy = "Use 1 to 40 lower-case letters, digits, “_” and “-”."
+        fields.refuse("config", f"“{config}” is not the name of a question set.", remedy)
+    return config
+
+
+LABELS_OF_CODES = {
+    "choice_in_story": _("Some choices occur word for word in the story"),
+    "uneven_choices": _("One choice is much longer than another"),
+    "same_text": _("The same as another item"),
+    "near_duplicate": _("Nearly the same story as another"),
+}
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_RATIO, _DIFFERENCE = 2, 4
+"""A choice is much longer than another if it has twice as many words, and at least four more."""
+
+
+def lint(story: StoryRow) -> list[Finding]:
+    """Yield warnings about cues. Choices of one word are not searched for in the story."""
+    item = parse(story.content)
+    read = f" {' '.join(_words(item.story))} "
+    lengths = [len(_words(choice.text)) for choice in item.choices]
+    quoted = [
+        choice.text
+        for choice, length in zip(item.choices, lengths, strict=True)
+        if length > 1 and f" {' '.join(_words(choice.text))} " in read
+    ]
+    findings = []
+    if quoted and len(quoted) < len(item.choices):
+        findings.append(Finding("choice_in_story", "choices", f"The story says “{quoted[0]}” word for word."))
+    least, most = min(lengths), max(lengths)
+    if most >= _RATIO * least and most - least >= _DIFFERENCE:
+        message = f"The choices have {least} to {most} words; length may give the answer away."
+        findings.append(Finding("uneven_choices", "choices", message))
+    return findings
+
+
+def text_for_duplicates(story: StoryRow) -> str:
+    """Return the story in lower case without punctuation. Questions about one story share a core and are
+    not compared.
+    """
+    return " ".join(_words(str(story.content["story"])))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())

@@ -10,8 +10,7 @@ from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Part, Words, _
 from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem
-from annotation.protocols.multiple_choice.reading import read as read_rows
+from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows
 from annotation.protocols.validity.wording import part
 
 

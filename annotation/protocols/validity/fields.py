@@ -220,18 +220,24 @@ class Fields:
         self.refuse_missing(name, f"Is it the one called {quote(close[0])}?" if close else "Add it.")
 
 
-def read_each(
-    rows: Iterable[SourceRow], known: frozenset[str], read_one: Callable[[Fields], StoryRow | None]
-) -> Iterator[StoryRow | Problem]:
-    """Yield what ``read_one`` makes of rows with these fields, and a problem for everything that is wrong."""
+Read = Callable[[Fields], StoryRow | None]
+
+
+def read_each(rows: Iterable[SourceRow], known: frozenset[str], read: Read) -> Iterator[StoryRow | Problem]:
+    """Yield what ``read`` makes of rows with these fields, and a problem for everything that is wrong."""
     told: Told = set()
     for row in rows:
-        fields = Fields(row, told)
-        fields.check_names(known)
-        item = read_one(fields)
-        yield from fields.problems
-        if item and not fields.failed:
-            yield item
+        yield from read_row(row, told, known, read)
+
+
+def read_row(row: SourceRow, told: Told, known: frozenset[str], read: Read) -> Iterator[StoryRow | Problem]:
+    """Yield what ``read`` makes of one row, or its problems."""
+    fields = Fields(row, told)
+    fields.check_names(known)
+    item = read(fields)
+    yield from fields.problems
+    if item and not fields.failed:
+        yield item
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:

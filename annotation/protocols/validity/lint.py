@@ -1,28 +1,39 @@
-"""Lint stories: warn about signs that a story may be unfit as a test item.
+"""Lint stories: warn about signs that a story may be unfit as a test item. ``wordlists.toml`` has the words.
 
 A warning refuses nothing. It is stored with the story for researchers.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from annotation.importing.problems import quote
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Finding, _
-from annotation.protocols.validity.wordlists import (
-    ABBREVIATIONS,
-    ADJECTIVAL_KNOWN,
-    DETERMINERS,
-    EMPTY_WORDS,
-    GIVE_AWAY_PHRASES,
-    GIVE_AWAY_WORDS,
-    MENTAL_STATE_WORDS,
-    NOUNS_MOSTLY,
-    NOUNS_TOO,
-    PERCEPT_WORDS,
-    PRONOUNS,
-)
+
+_LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))
+
+
+def _list(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name].split())
+
+
+SCENARIOS = _list("scenarios")
+MENTAL_STATE_WORDS = _list("mental_state")
+PERCEPT_WORDS = _list("percepts")
+GIVE_AWAY_WORDS = _list("give_away")
+GIVE_AWAY_PHRASES = tuple(f" {phrase} " for phrase in _LISTS["give_away_phrases"])
+NOUNS_TOO = _list("nouns_too")
+NOUNS_MOSTLY = _list("nouns_mostly")
+ADJECTIVAL_KNOWN = _list("adjectival_known")
+DETERMINERS = _list("determiners")
+EMPTY_WORDS = DETERMINERS | _list("empty")
+PRONOUNS = {form: one for one, forms in _LISTS["pronouns"].items() for form in forms.split()}
+ABBREVIATIONS = _list("abbreviations")
+
 
 LENGTH_RATIO = 2.0
 LENGTH_DIFFERENCE = 4

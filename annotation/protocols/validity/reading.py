@@ -21,7 +21,6 @@ from typing import Any
 
 from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.validity.completions import read_completion
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_QUESTION,
@@ -30,8 +29,8 @@ from annotation.protocols.validity.fields import (
     Fields,
     Told,
 )
+from annotation.protocols.validity.generated import Pairs, read_completion
 from annotation.protocols.validity.item import PERSON_X
-from annotation.protocols.validity.pairs import Pairs
 from annotation.protocols.validity.stories import (
     Asked,
     check_actions_differ,

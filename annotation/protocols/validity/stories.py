@@ -17,7 +17,7 @@ from annotation.protocols.validity.fields import (
     Fields,
 )
 from annotation.protocols.validity.item import PERSON_X, is_story_of, join_story
-from annotation.protocols.validity.wordlists import SCENARIOS
+from annotation.protocols.validity.lint import SCENARIOS
 
 _LEVEL = re.compile(r"(.+)_sev([1-3])")
 _LINE = re.compile(r"([^=\n]+)=([^\n]*)")

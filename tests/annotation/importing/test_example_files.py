@@ -13,8 +13,7 @@ import pytest
 
 from annotation.importing.duplicates import NearDuplicates
 from annotation.protocols.validity.item import parse
-from annotation.protocols.validity.lint import lint, text_for_duplicates
-from annotation.protocols.validity.wordlists import SCENARIOS
+from annotation.protocols.validity.lint import SCENARIOS, lint, text_for_duplicates
 from tests.annotation.importing.samples import file_outcomes
 
 PROJECT = Path(__file__).resolve().parents[3]

@@ -10,8 +10,8 @@ import pytest
 
 from annotation.importing.rows import SourceRow
 from annotation.protocols.validity import item as items
+from annotation.protocols.validity.lint import SCENARIOS
 from annotation.protocols.validity.reading import read
-from annotation.protocols.validity.wordlists import SCENARIOS
 from tests.annotation.importing.samples import (
     KEY,
     SENTENCE,

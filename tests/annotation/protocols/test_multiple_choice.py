@@ -12,8 +12,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice, IncompleteForm
 from annotation.protocols.multiple_choice import PROTOCOL
-from annotation.protocols.multiple_choice.item import right_key
-from annotation.protocols.multiple_choice.reading import core_of
+from annotation.protocols.multiple_choice.item import core_of, right_key
 
 STORY = (
     "Mike replaced the Oreo cookies in the package with dog treats that look similar to Oreos. "

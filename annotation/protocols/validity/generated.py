@@ -1,4 +1,6 @@
-"""Read raw completions of the generation prompt: one response has one story in three severities.
+"""Read what generators write: raw completions, and rows made from them.
+
+A completion has one story in three severities. A story has two rows, ``<id>_aware`` and ``<id>_action``.
 
 The prompt (SimpleToM, story generation) ends with the header ``KEY INFORMATION:``, so a model may go
 on without writing it; some repeat it, after a word of introduction or in bold type.
@@ -6,8 +8,9 @@ on without writing it; some repeat it, after a word of introduction or in bold t
 
 import hashlib
 import re
+import struct
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from annotation.importing.problems import Problem, quote
 from annotation.importing.rows import SourceRow, StoryRow
@@ -19,19 +22,24 @@ from annotation.protocols.validity.fields import (
     Fields,
     Told,
 )
-from annotation.protocols.validity.item import join_story
+from annotation.protocols.validity.item import PERSON_X, join_story
+from annotation.protocols.validity.lint import SCENARIOS
 from annotation.protocols.validity.responses import Completion, read_response
 from annotation.protocols.validity.stories import (
     Asked,
     Provenance,
     Sentences,
     check_actions_differ,
+    check_aware_question,
+    check_level,
+    core_of,
     make_story,
     read_entities,
+    read_provenance,
+    read_sentences,
 )
-from annotation.protocols.validity.wordlists import SCENARIOS
 
-FIELDS = frozenset(("output", "scenario", "story_example", "entities"))
+COMPLETION_FIELDS = frozenset(("output", "scenario", "story_example", "entities"))
 
 KEY_INFORMATION = "KEY INFORMATION"
 SENTENCE = "STORY SECOND SENTENCE"
@@ -66,7 +74,7 @@ def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
     """
     fields = Fields(row, told)
-    fields.check_names(FIELDS)
+    fields.check_names(COMPLETION_FIELDS)
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
     entities = read_entities(fields)
@@ -139,3 +147,102 @@ def _read_text(
         sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
         stories.append(make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked))
     return stories
+
+
+_SHARED = (
+    "scenario_name", "story_prompt_example", "severity", "generator_model", "entities",
+    "key_information", "story_sentence", "story",
+)  # fmt: skip
+"""Fields that must be equal in the two rows of a pair."""
+_OWN = ("question", "answer_correct", "answer_incorrect")
+_MARKS = struct.Struct(f"{len(_SHARED) + len(_OWN)}q")
+PAIR_FIELDS = frozenset(("id", *_SHARED, *_OWN))
+
+Waiting = tuple[str, int, str, bytes]
+"""A row without its mate: file, line, half (``aware`` or ``action``), hashes of its values (or ``b""``)."""
+
+
+class Pairs:
+    """Matches the two rows of each story, wherever they are in the file.
+
+    The ``_action`` row makes the story as soon as it is read. Only eleven hashes of the ``_aware`` row are
+    kept, so that a file with all rows of one kind first needs little memory.
+    """
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._waiting: dict[str, Waiting] = {}
+
+    def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
+        """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
+        fields = Fields(row, self._told)
+        fields.check_names(PAIR_FIELDS)
+        row_id = fields.identifier("id")
+        base, _, half = row_id.rpartition("_")
+        if row_id and (half not in _MATE or not base):
+            message = f"The id {quote(row_id)} ends neither in “_aware” nor in “_action”."
+            remedy = "Give each story two rows, <id>_aware and <id>_action, or one with a “story_id”."
+            fields.refuse("id", message, remedy)
+            half = ""
+        story, values = _read_half(fields, base, half)
+        if half:
+            self._match(fields, base, half, values)
+        yield from fields.problems
+        if story is not None and not fields.failed:
+            yield story
+
+    def unmatched(self) -> Iterator[Problem]:
+        """Yield problems for rows without a mate, by line. Call it after the last row."""
+        for base, (file, line, half, _) in self._waiting.items():
+            mine, other = quote(f"{base}_{half}"), quote(f"{base}_{_MATE[half]}")
+            message = f"The row {mine} has no row {other} beside it."
+            yield Problem(file, line, "id", message, "Add the other row, or remove this one.")
+
+    def _match(self, fields: Fields, base: str, half: str, values: tuple[object, ...]) -> None:
+        marks = b"" if fields.failed else _MARKS.pack(*map(hash, values))
+        waiting = self._waiting.get(base)
+        if waiting is None:
+            self._waiting[base] = (fields.row.file, fields.row.line, half, marks)
+            return
+        file, line, other, other_marks = waiting
+        if other != half:
+            del self._waiting[base]
+        if not marks or not other_marks:
+            return
+        place = f"line {line}" if file == fields.row.file else f"{file}, line {line}"
+        names: tuple[str, ...]
+        if other == half:
+            names, message = _SHARED + _OWN, "The same id stands at {} with another {}."
+            remedy = "Give each row an id of its own."
+        else:
+            names, message = _SHARED, "The two rows of the story do not agree: {} has another {}."
+            remedy = "Make it the same in both rows."
+        for name, ours, theirs in zip(names, _MARKS.unpack(marks), _MARKS.unpack(other_marks), strict=False):
+            if ours != theirs:
+                fields.refuse(name, message.format(place, name), remedy)
+
+
+_MATE = {"aware": "action", "action": "aware"}
+
+
+def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | None, tuple[object, ...]]:
+    """Return the story (of an ``_action`` row without problems), and the values to compare with its mate."""
+    provenance = read_provenance(fields, severity="severity", model="generator_model")
+    check_level(fields, story_id, provenance.severity_original, "severity")
+    entities = read_entities(fields)
+    sentences = read_sentences(fields)
+    limit = MAX_SENTENCE * 2 if half == "aware" else MAX_ACTION
+    question = fields.text("question", limit)
+    correct, incorrect = (fields.text(name, MAX_ACTION) for name in ("answer_correct", "answer_incorrect"))
+    story = None
+    if half == "aware":
+        texts = (question, correct, incorrect)
+        check_aware_question(fields, "question", texts, entities.get(PERSON_X, ""), sentences.key_information)
+    elif half == "action":
+        asked = Asked(question, correct, incorrect)
+        check_actions_differ(fields, asked, "answer_incorrect")
+        if not fields.failed:
+            core_id = core_of(story_id)
+            story = make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
+    names = tuple(sorted(entities.items()))
+    return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
