@@ -17,22 +17,22 @@ from annotation.protocols.base import Finding, _
 _LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))
 
 
-def _list(name: str) -> frozenset[str]:
+def _set_of(name: str) -> frozenset[str]:
     return frozenset(_LISTS[name].split())
 
 
-SCENARIOS = _list("scenarios")
-MENTAL_STATE_WORDS = _list("mental_state")
-PERCEPT_WORDS = _list("percepts")
-GIVE_AWAY_WORDS = _list("give_away")
+SCENARIOS = _set_of("scenarios")
+MENTAL_STATE_WORDS = _set_of("mental_state")
+PERCEPT_WORDS = _set_of("percepts")
+GIVE_AWAY_WORDS = _set_of("give_away")
 GIVE_AWAY_PHRASES = tuple(f" {phrase} " for phrase in _LISTS["give_away_phrases"])
-NOUNS_TOO = _list("nouns_too")
-NOUNS_MOSTLY = _list("nouns_mostly")
-ADJECTIVAL_KNOWN = _list("adjectival_known")
-DETERMINERS = _list("determiners")
-EMPTY_WORDS = DETERMINERS | _list("empty")
+NOUNS_TOO = _set_of("nouns_too")
+NOUNS_MOSTLY = _set_of("nouns_mostly")
+ADJECTIVAL_KNOWN = _set_of("adjectival_known")
+DETERMINERS = _set_of("determiners")
+EMPTY_WORDS = DETERMINERS | _set_of("empty")
 PRONOUNS = {form: one for one, forms in _LISTS["pronouns"].items() for form in forms.split()}
-ABBREVIATIONS = _list("abbreviations")
+ABBREVIATIONS = _set_of("abbreviations")
 
 
 LENGTH_RATIO = 2.0
