@@ -332,5 +332,5 @@ def test_a_round_needs_qualification_stories_each_once(story_ids: list[str]) -> 
         study, [builders.story_row(5, story_id="a", core_id="a")], role=Story.Role.QUALIFICATION
     )
 
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=r"Import them first|each story once"):
         actions.create_round(study=study, story_ids=story_ids, by=None, now=timezone.now())

@@ -100,7 +100,7 @@ class Alignment(TableProtocol):
             fields.one_of(FIRST, TABLES)
         drawn = TABLES[hashlib.sha256(row.story_id.encode()).digest()[0] % 2]
         story = hashlib.sha256(str(row.content["story"]).encode()).hexdigest()[:12]
-        core_id = fields.data.get("core_id") or f"story-{story}"
+        core_id = row.core_id if fields.data.get("core_id") else f"story-{story}"
         return replace(row, core_id=core_id, content={FIRST: drawn, **row.content})
 
 
