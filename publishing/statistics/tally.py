@@ -13,7 +13,7 @@ from publishing.statistics.agreement import Agreement, Pattern, agreement_of, un
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
-from publishing.statistics.scored import TABLES, ScoredTally
+from publishing.statistics.scored import ScoredTally
 from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
@@ -24,7 +24,7 @@ Patterns = defaultdict[Pattern, int]
 VALIDITY = ("valid", "invalid")
 WITHOUT_FLAGGED = "without_flagged_votes"
 RETAINED = ("generated", "kept", "dropped", "incomplete")
-AGREED = ("agreement", "agreement_on_validity", "ratings", *TABLES)
+AGREED = ("agreement", "agreement_on_validity", "ratings")
 DEPENDS_ON_THE_STORY = gettext_noop(
     "What counts against a story depends on the story here, so a vote has no verdict that can be told "
     "from the questions alone."

@@ -35,7 +35,7 @@ def test_the_figures_of_a_study(
     name = fast_one(study)
     for page, arguments, text in (
         ("overview", [], "Active leases"),
-        ("quality", [], "Complete stories, before the filter."),
+        ("quality", [], "Complete stories. 1 is full agreement."),
         ("person", [name], "They alone objected to 8 of 24 complete stories"),
     ):
         window.page.goto(reverse(f"dashboard:{page}", args=[study.slug, *arguments]))

@@ -66,7 +66,7 @@ def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None
     shown = client.get(f"{study}releases/compare/?first=1&second=2").content.decode()
     assert shown.count("Change of the mean") == 1
     changes = re.findall(r"<td class=\"number\">\s*(\S+)\s*</td>\s*</tr>", shown)
-    assert changes == ["0.00"] * len(QUESTIONS)
+    assert changes == ["0.000"] * len(QUESTIONS)
     listed = client.get(pages["stories"]).content.decode()
     assert "Decide about the ticked" not in listed
     meaningless = {}

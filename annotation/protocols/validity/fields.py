@@ -122,13 +122,10 @@ class Fields:
     def paragraphs(self, name: str, limit: int) -> str:
         """Return a required text with a blank line between its paragraphs; other texts have one line."""
         value = self.data.get(name)
-        if not isinstance(value, str) or len(value) > limit:
+        lines = [line for line in value.splitlines() if line.strip()] if isinstance(value, str) else []
+        if not lines or sum(map(len, lines)) > limit:
             return self.text(name, limit)
-        lines = [line for line in value.splitlines() if line.strip()] or [""]
-        joined = "\n\n".join(self.check(name, line, limit) for line in lines)
-        if len(joined) > limit:
-            self.refuse(name, *_too_long(joined, limit))
-        return joined
+        return "\n\n".join(self.check(name, line, limit) for line in lines)
 
     def check_content(
         self, parse: Callable[[Mapping[str, Any]], Any], content: Mapping[str, Any], remedy: str
@@ -245,7 +242,7 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
     if not value:
         return "The text is empty.", "Write the text, or remove the row."
     if len(value) > limit:
-        return _too_long(value, limit)
+        return f"The text has {len(value):,} characters; at most {limit:,} are allowed.", "Shorten it."
     position = find_forbidden(value)
     if position >= 0:
         return f"Character {position + 1} is {describe(value[position])}, which cannot be seen.", "Remove it."
@@ -260,10 +257,6 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
         if meant != entity[0]:
             return f"The text holds the HTML entity {quote(entity[0])}.", f"Write {quote(meant)} itself."
     return None
-
-
-def _too_long(value: str, limit: int) -> tuple[str, str]:
-    return f"The text has {len(value):,} characters; at most {limit:,} are allowed.", "Shorten it."
 
 
 _BREAKS = {"\n": "line break", "\r": "line break", "\t": "tab"}

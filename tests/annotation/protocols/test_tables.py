@@ -132,3 +132,11 @@ def test_what_is_wrong_with_a_row_is_named(protocol: Protocol, changes: dict[str
     (problem,) = read(protocol, **changes)
     assert isinstance(problem, Problem)
     assert problem.field == field
+
+
+def test_a_story_of_many_paragraphs_can_be_imported_again() -> None:
+    """The blank lines that are put between them do not count."""
+    shown = item(LABELS, story="\n".join(["a" * 9] * 1_100))
+    (story,) = read(LABELS, story=shown.parts[0].text)
+    assert isinstance(story, StoryRow)
+    assert len(shown.parts[0].text) > MAX_TEXT
