@@ -205,8 +205,12 @@ def form_context(
 ) -> dict[str, Any]:
     """Return what templates show of a form: ``story`` with its fields, and ``errors``: what is missing."""
     fields = question_fields(protocol, item, answered=answered, errors=errors, option_seed=option_seed)
-    titles = {cell.field: cell.title for cell in protocol.cells(item)} if errors else {}
-    missing = [{"name": name, "label": titles[name], "text": text} for name, text in (errors or {}).items()]
+    asked = [cell for cell in protocol.cells(item) if cell.field in errors] if errors else []
+    if protocol.by_row:
+        rows = [row.key for row in protocol.questions[0].rows_for(item)]
+        asked.sort(key=lambda cell: rows.index(cell.row.key))
+    told = errors or {}
+    missing = [{"name": one.field, "label": one.title, "text": told[one.field]} for one in asked]
     return {"story": {"fields": fields}, "errors": missing}
 
 

@@ -59,8 +59,9 @@
   // What somebody chose instead of the suggested option can be seen. A blank form comes with the suggestions.
   const markChanged = (list) => {
     const suggested = list.dataset.suggested ?? [...list.options].find((option) => option.defaultSelected)?.value;
-    const isChanged = Boolean(suggested) && list.value !== suggested;
-    list.parentNode.dataset.note = isChanged ? list.closest(".lists").dataset.changed : "";
+    const option = [...list.options].find(({ value }) => value && value === suggested);
+    const { note } = list.closest(".lists").dataset;
+    list.parentNode.dataset.note = option && !option.selected ? `${note} ${option.text}` : "";
   };
   const begin = (form, { restored } = {}) => {
     for (const list of all(".lists select", form)) markChanged(list);
@@ -105,6 +106,8 @@
     // Show the question together with the part of the story above it.
     (!phone.matches && question ? question : placed).scrollIntoView({ block: "nearest" });
   };
+  let lastList; // that the instructions open at
+  document.addEventListener("focusin", ({ target }) => target.matches(".lists select") && (lastList = target));
   const leavePlace = ({ target }) => target !== placed && (placed = null);
   document.addEventListener("focusin", leavePlace);
   document.addEventListener("change", () => (placed = null));
@@ -160,7 +163,8 @@
     const help = event.target.closest("[data-help]");
     if (!help || !panel) return;
     event.preventDefault();
-    panel.open ? closeInstructions() : openInstructions((phone.matches && one(".question--now")) || help);
+    const asked = phone.matches && one(".question--now");
+    panel.open ? closeInstructions() : openInstructions(asked || (lastList?.isConnected && lastList) || help);
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-examples]");
@@ -206,7 +210,8 @@
     const form = one("[data-answers]");
     if (!form || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
     if (key === "Escape" && panel?.open) return closeInstructions();
-    if (!keys?.checked || target.closest("textarea, select, [contenteditable], input:not([type=radio])")) return;
+    if (!keys?.checked || target.closest("textarea, [contenteditable], input:not([type=radio])")) return;
+    if (target.closest("select") && key !== "?") return;
     const rows = all("[data-row]", form);
     const missing = rows.filter(isOpen);
     const question = target.closest("[data-question]");

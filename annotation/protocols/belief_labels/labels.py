@@ -29,7 +29,7 @@ LABELS = (
     _label(
         "access",
         _("Access"),
-        _("Who knows that it is so?"),
+        _("Who in the story believes or knows it?"),
         Option("private", _("Private"), _("One person alone.")),
         Option("shared", _("Shared"), _("Some people, and not all.")),
         Option("public", _("Public"), _("Everybody in the story.")),

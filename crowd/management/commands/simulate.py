@@ -28,11 +28,7 @@ PEOPLE = Population()
 Chosen = TypeVar("Chosen", Population, Behaviour)
 MOST_PEOPLE = 10_000
 SETTINGS: dict[str, tuple[type, Any, str]] = {
-    "truth": (
-        Path,
-        SAMPLE_TRUTH,
-        "right answers, {story id: {question: option}} (default: the sample study's)",
-    ),
+    "truth": (Path, None, "right answers, {story id: {question: option}} (default: the sample study's)"),
     "valid": (float, 0.6, "share of valid stories among those without a known truth (default 0.6)"),
     "concurrency": (int, 8, "simultaneous requests, 1 to 64 (default 8)"),
     "max-seconds": (float, 600.0, "stop all annotators after this time (default 600)"),
@@ -104,14 +100,15 @@ exit codes: 0 all annotators did their part · 1 refused, or an error occurred (
                 f"No server answers at {options['base_url']}, so nothing was changed. Is it running, and on "
                 "that port?"
             ) from error
-        study = self._rehearsal(study)
         if study.state != Study.State.OPEN:
             raise CommandError(
                 f"“{study.slug}” is {study.get_state_display()}, so nobody can take part. Open it first."
             )
+        study = self._rehearsal(study)
         if options["late_seconds"] is None:
             options["late_seconds"] = study.lease.total_seconds() + 5
-        table = _read_truth(options["truth"])
+        sample = SAMPLE_TRUTH.parent / study.protocol_name / SAMPLE_TRUTH.name
+        table = _read_truth(options["truth"] or (sample if sample.exists() else SAMPLE_TRUTH))
         truth = truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
         people = _people(study, options["annotators"])
         links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
