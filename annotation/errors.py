@@ -44,7 +44,7 @@ class InvalidInput(DomainError):
 
 
 class WrongState(DomainError):
-    """What the action is about (a study, an enrollment, a round, …) is in the wrong state for it."""
+    """A study, an enrollment, a round or the like is in the wrong state for the action."""
 
 
 class ChangedMeanwhile(DomainError):

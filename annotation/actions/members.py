@@ -1,4 +1,4 @@
-"""Who works on a study: members and their roles, invitations by e-mail, and API tokens that act for them."""
+"""Members of a study with their roles, invitations by e-mail, and API tokens that act for members."""
 
 import secrets
 from collections.abc import Collection

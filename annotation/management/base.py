@@ -1,4 +1,4 @@
-"""What all commands share: help as it is written, refusals as exit code 1, studies and people by name."""
+"""The base of all commands: help as it is written, refusals as exit code 1, studies and people by name."""
 
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any

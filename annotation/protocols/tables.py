@@ -82,14 +82,6 @@ def read_entries(
     return entries
 
 
-def check_option(question: Question, value: Any, where: str) -> str:
-    """Return the key of an option of the question. Raise ``ValueError`` for any other value."""
-    known = [option.key for option in question.options]
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{where}: must be one of {', '.join(known)}, in double quotes.")
-    return value
-
-
 class TableProtocol(Protocol):
     """A protocol whose item is a story with tables. Subclasses parse the content into a :class:`Table`.
 

@@ -1,4 +1,4 @@
-"""What the installation whose data is kept for later versions has been used for: some of everything."""
+"""The installation whose data are kept for later versions: a few rows of every kind, made through actions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from annotation.protocols.base import Procedure, Question, Row, Scored, Words, _, field_name
 from annotation.protocols.belief_labels.instructions import INSTRUCTIONS
 from annotation.protocols.belief_labels.labels import LABELS
-from annotation.protocols.tables import Table, TableProtocol, check_option, read_entries, read_text
+from annotation.protocols.tables import Table, TableProtocol, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION
 from annotation.protocols.validity.wording import part
 
@@ -56,8 +56,10 @@ class BeliefLabels(TableProtocol):
             if not isinstance(given, Mapping) or not {*given} <= {*KEYS}:
                 raise ValueError(f"{where}: may have {', '.join(KEYS)}.")
             for key, value in given.items():
-                option = check_option(self.question(key), value, f"{where}.{key}")
-                suggested[field_name(key, entry["id"])] = option
+                known = [option.key for option in self.question(key).options]
+                if value not in known:
+                    raise ValueError(f"{where}.{key}: must be one of {', '.join(known)}, in double quotes.")
+                suggested[field_name(key, entry["id"])] = value
         return Table((part("story", read_text(content, "story")),), tuple(rows), suggested)
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
