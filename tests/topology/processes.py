@@ -107,6 +107,8 @@ class Node:
     process: subprocess.Popen[bytes] | None = None
     away_until: float = 0.0
     starts: int = 0
+    largest_file: int = resource.RLIM_INFINITY
+    """Bytes that the kernel lets it write to one file."""
 
 
 @dataclass
@@ -264,6 +266,7 @@ class Topology:
                 start_new_session=True,
                 **(node.account.run_as if node.account else {}),
             )
+        _limit_files(node.process.pid, node.largest_file)
         node.starts += 1
         self._leash.stdin.write(f"{node.process.pid}\n")
         self._leash.stdin.flush()
@@ -339,20 +342,23 @@ class Topology:
         with open(self._clock(name), "r+b", buffering=0) as clock:
             clock.write(struct.pack("q", seconds))
 
-    def limit_files(self, name: str, size: int) -> bool:
+    def limit_files(self, name: str, size: int) -> None:
         """Let the kernel refuse a program to write files larger than so many bytes, as a full disk would.
 
-        A negative ``size`` lifts the limit. Return False if the program is not running.
+        It stays so when the program is started again, which its log may make it be. A negative ``size``
+        lifts the limit.
         """
-        process = self.nodes[name].process
-        assert process is not None
-        family = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        for pid in family:
-            with suppress(ProcessLookupError):
-                if os.getpgid(pid) == process.pid:
-                    _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-                    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))
-        return process.poll() is None
+        with self._lock:
+            node = self.nodes[name]
+            node.largest_file = size
+            if node.process is None:
+                return
+            # The parent first: what it starts from then on is limited, what it started before is listed.
+            listed = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+            for pid in (node.process.pid, *listed):
+                with suppress(ProcessLookupError):
+                    if os.getpgid(pid) == node.process.pid:
+                        _limit_files(pid, size)
 
     # -- looking
 
@@ -414,6 +420,11 @@ class Topology:
         except AssertionError as error:
             logs = "\n".join(system.last_lines(path) for path in sorted((self.here / "logs").iterdir()))
             raise AssertionError(f"{error}\n{logs}") from None
+
+
+def _limit_files(pid: int, size: int) -> None:
+    _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))
 
 
 def status_of(url: str) -> int:

@@ -79,6 +79,8 @@ class Report:
     seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     forms: Counter[str] = field(default_factory=Counter)
+    refusals: list[str] = field(default_factory=list)
+    """The answers that refused a form which had to be taken."""
     silence: dict[str, float] = field(default_factory=dict)
     """The most seconds between two receipts, by the fault that had come last."""
     recovered_after: float = 0.0
@@ -203,14 +205,13 @@ class Storm:
     def _publish_on_a_full_disk(self, size: int) -> None:
         """A release fails for it, says why, and leaves nothing half done. Then it is asked for again."""
         self._published()
-        while not self.topology.limit_files("worker_1", size):
-            time.sleep(0.1)
+        self.topology.limit_files("worker_1", size)
         try:
             self._publish()
             found = self.topology.world("released", self._asked)
         finally:
             self.topology.limit_files("worker_1", resource.RLIM_INFINITY)
-        assert found["state"] == "failed", "it was built on a full disk"
+        assert found["state"] == "failed", f"it was built on a full disk of {size} bytes: {found}"
         assert "request the release again" in found["failure"], found["failure"]
         assert "size limit" in found["failure"], found["failure"]
         self._half_done += len(self._built(".building-")) + len(self._built(f"{found['place']}-"))
@@ -311,6 +312,14 @@ class Storm:
             if self._left[wave] <= LAST_STORIES * self._votes_per_story:
                 self.report.crowd = max(self.report.crowd, self._present[wave])
 
+    def refused(self, assignment: int, answer: urllib3.BaseHTTPResponse) -> None:
+        """Note an answer that did not take a form, for whoever reads the report."""
+        with self._lock:
+            self.report.refusals.append(
+                f"assignment {assignment}, after {self._last_fault}: {answer.status} "
+                f"{dict(answer.headers)} {answer.data.decode(errors='replace')}"
+            )
+
     def count(self, what: str) -> None:
         with self._lock:
             self.report.forms[what] += 1
@@ -405,6 +414,7 @@ class Person:
             if answer and STORED in answer.headers:
                 return answer
             if answer and answer.status < 500 and answer.status != 429:
+                self.storm.refused(assignment, answer)
                 return None
             self.storm.count("tried again")
             time.sleep(self._draw.uniform(0.1, 0.4))

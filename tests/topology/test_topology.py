@@ -134,7 +134,7 @@ def test_a_storm_of_faults_loses_nothing_and_counts_nothing_twice(
     report = Storm(topology, plan).run()
     with capsys.disabled():
         sys.stdout.write(f"\n{report.table()}\n")
-    assert report.failures == {}
+    assert report.failures == {}, "\n".join(report.refusals)
     assert len(report.faults) == 12 + plan.long, "each kind of fault came"
     kinds = ("acknowledged", "sent twice", "late", "forged")
     assert all(report.forms[kind] for kind in kinds), report.forms
