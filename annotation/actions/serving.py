@@ -188,6 +188,7 @@ def record_vote_and_assign_next(
         receipt = record_vote(
             assignment_id=assignment_id, enrollment=enrollment, session_id=session_id, **form
         )
+        outcome = None  # a story that was found went with the transaction
     if outcome is None:
         outcome = assign_next_story(enrollment=enrollment, now=now, session_id=session_id)
     return receipt, outcome

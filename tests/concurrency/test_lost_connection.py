@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
+import psycopg
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
@@ -12,6 +15,7 @@ from django.utils import timezone
 from annotation import actions, sql
 from annotation.actions import serving
 from annotation.models import Assignment, Enrollment, Story, Vote
+from annotation.rules import Refusal
 from tests import builders
 from tests.annotation.pages import HTMX, token_of
 
@@ -66,6 +70,34 @@ def test_an_answer_is_stored_by_a_new_connection_if_the_server_ends_the_first(
 
     assert receipt.vote == Vote.objects.get()
     assert isinstance(outcome, Assignment)
+
+
+def test_a_next_story_that_is_lost_with_the_commit_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers to it would be refused: no such assignment is in the database."""
+    (person,) = builders.qualified(builders.make_study(stories=3))
+    held = builders.claim(person)
+    find = serving._find_story
+    served: list[Assignment | Refusal] = []
+
+    def losing(*about: Any, now: datetime) -> Assignment | Refusal:
+        found = find(*about, now=now)
+        if not served:
+            with psycopg.connect(
+                **connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}
+            ) as by:
+                by.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.connection.info.backend_pid])
+        served.append(found)
+        return found
+
+    monkeypatch.setattr(serving, "_find_story", losing)
+    receipt, outcome = actions.record_vote_and_assign_next(
+        assignment_id=held.pk, enrollment=person, submitted=builders.ALL_YES, now=timezone.now()
+    )
+
+    assert receipt.vote == Vote.objects.get()
+    assert len(served) == 2, "the first was lost"
+    assert isinstance(outcome, Assignment)
+    assert outcome == Assignment.objects.get(enrollment=person, state=Assignment.State.LEASED)
 
 
 def test_the_page_does_not_say_saved_and_the_same_form_can_be_sent_again(
