@@ -4,7 +4,8 @@ import enum
 import hashlib
 import hmac
 import statistics
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -305,6 +306,13 @@ def is_credited(*, skipped: int, allowance: int) -> bool:
 def is_skipped_often(*, skips: int, votes_per_story: int) -> bool:
     """Return True if researchers should look at a story: as many people skipped it as would decide it."""
     return skips >= max(2, votes_per_story)
+
+
+def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
+    """Return the option of more than half of the answers, or None; and how often the first one was given."""
+    counted = Counter(chosen)
+    option, votes = max(counted.items(), key=lambda one: one[1])
+    return option if 2 * votes > counted.total() else None, votes
 
 
 def lowest_free_slot(taken: Collection[int | None], slots: int) -> int | None:

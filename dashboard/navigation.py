@@ -56,7 +56,7 @@ ENTRIES = {
         MenuPage("quality", _("Agreement")),
         MenuPage("hidden_checks", _("Hidden checks")),
         MenuPage("review", _("Review")),
-        MenuPage("decisions", _("Decisions"), suits=_selects),
+        MenuPage("decisions", _("Decisions"), suits=lambda one: one.protocol.resolution != "mean"),
         MenuPage("skips", _("Skipped stories"), suits=_has_opened),
         MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not has_accuracy(one)),
     ),

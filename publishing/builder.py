@@ -163,17 +163,17 @@ def write_stories(
         files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
         results_file = open_files.enter_context(writer.open(results.path)) if results else None
         for judged in stories:
-            story, votes, decision = judged.story, judged.votes, judged.decision
-            if decision:
-                decisions_file.write(jsonl.line(decision.row(story.story_id)))
-            answers, decided = tuple([vote.answers for vote in votes]), decision.verdict if decision else ""
-            verdict = first_of_each(verdict_on(answers, judged.against, decided), story)
+            story, votes = judged.story, judged.votes
+            for field, decision in sorted(judged.decisions.items()):
+                decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
+            answers = tuple([vote.answers for vote in votes])
+            verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
             tally.add(story, votes, verdict)
             statistics.add(story, votes, verdict)
             for vote in sorted(votes, key=_BY_TIME):
                 votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote), finite=True))
             if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
-                for line in results.lines(story, votes):
+                for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
             row = layout.story_row(story)
             if verdict.outcome is Outcome.KEPT:
@@ -184,9 +184,8 @@ def write_stories(
             columns[verdict.outcome].add(row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
-    if results:
-        types[results.path] = results.columns
     types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
+    types |= results.types if results else {}
     return StoryPass(tally, statistics, sides, types)
 
 

@@ -7,6 +7,7 @@ fetch.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -37,7 +38,16 @@ from annotation.protocols import stated_by
 from annotation.protocols.base import Choice
 from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
-from publishing.files.rows import Against, CountedVote, Decision, JudgedStory, ReleasedStory, Row
+from publishing.files.rows import (
+    NO_DECISIONS,
+    Against,
+    CountedVote,
+    Decision,
+    Decisions,
+    JudgedStory,
+    ReleasedStory,
+    Row,
+)
 
 _ANSWERS, _PARTS = ",", "|"
 """Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
@@ -84,12 +94,14 @@ def judged_stories(study: Study, *, until: datetime | None = None) -> Generator[
         yield from map(read.story, rows)
 
 
-def _decisions(study: Study, until: datetime | None) -> dict[str, Decision]:
-    """Return the newest decision about each story that an expert decided, by the story's id."""
+def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
+    """Return the newest decision about each story or label that an expert decided, by the story's id."""
     made = Adjudication.objects.filter(story__study=study)
+    found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
     rows = (made.filter(at__lte=until) if until else made).order_by("pk")
-    found = rows.values_list("story__story_id", "verdict", "reason", "at")
-    return {story_id: Decision(verdict, reason, at) for story_id, verdict, reason, at in found}
+    for one in rows.annotate(of=F("story__story_id")):
+        found[one.of][one.field] = Decision(one.verdict, one.reason, one.at)
+    return found
 
 
 def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
@@ -163,7 +175,7 @@ class _Reader:
     """Converts rows of the statement to values."""
 
     def __init__(
-        self, decisions: Mapping[str, Decision], versions: Mapping[int, int], parse: Callable[[str], Any]
+        self, decisions: Mapping[str, Decisions], versions: Mapping[int, int], parse: Callable[[str], Any]
     ) -> None:
         self._decisions = decisions
         self._parse = parse
@@ -197,7 +209,7 @@ class _Reader:
             )
             if counting:
                 against |= counting
-        return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id))
+        return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id, NO_DECISIONS))
 
 
 def _ratings(text: str) -> list[Any]:

@@ -66,7 +66,13 @@ from annotation.actions.members import (
     revoke_invitation,
     set_role,
 )
-from annotation.actions.reviews import adjudicate, adjudicate_stories, draw_sample, spot_check
+from annotation.actions.reviews import (
+    adjudicate,
+    adjudicate_labels,
+    adjudicate_stories,
+    draw_sample,
+    spot_check,
+)
 from annotation.actions.serving import (
     Receipt,
     assign_next_story,

@@ -14,7 +14,7 @@ from annotation import review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
 from annotation.actions.exclusions import exclude_vote, readmit_vote
-from annotation.errors import ChangedMeanwhile, ReasonMissing, WrongState
+from annotation.errors import ChangedMeanwhile, InvalidInput, ReasonMissing, WrongState
 from annotation.models import (
     Adjudication,
     Answer,
@@ -143,6 +143,53 @@ def adjudicate(
     :class:`WrongState` for a story that nobody votes on, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
+    reason = _reason_to_decide(story, reason, seen)
+    subject = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
+    return _adjudicated(subject, f"{verdict} {story.story_id}. {reason}", now=now)
+
+
+@transaction.atomic
+def adjudicate_labels(
+    *,
+    story: Story,
+    chosen: Mapping[str, str],
+    reason: str,
+    by: User | None,
+    now: datetime,
+    seen: int | None = None,
+    decided_at: datetime | None = None,
+) -> list[Adjudication]:
+    """Record the options that an expert chose for labels of a story, by form field, all or none.
+
+    A release follows them where no option has more than half of the votes. Raise like :func:`adjudicate`,
+    and :class:`InvalidInput` for no option, and for one that the form does not offer.
+    """
+    reason = _reason_to_decide(story, reason, seen)
+    if not chosen:
+        raise InvalidInput(_("Choose an answer for at least one label."))
+    cells = {cell.field: cell for cell in story.protocol.cells(story.protocol.parse(story.content))}
+    decided = []
+    for field, option in chosen.items():
+        if field not in cells or option not in cells[field].labels:
+            raise InvalidInput(
+                _("“%(value)s” is not one of the answers to this question.") % {"value": option[:40]}
+            )
+        question, row = cells[field].key
+        label = Adjudication(
+            story=story,
+            question=question,
+            row=row,
+            verdict=option,
+            reason=reason,
+            by=by,
+            at=decided_at or now,
+        )
+        decided.append(_adjudicated(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
+    return decided
+
+
+def _reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
+    """Lock a story that may be decided about, and return the reason as it is stored."""
     told = _("Give a reason of 1 to %(most)s characters.")
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     if story.role != Story.Role.MAIN:
@@ -150,13 +197,20 @@ def adjudicate(
     locked(story)  # two experts take turns
     if _standing(story) != seen and seen is not None:
         raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
-    adjudication = Adjudication.objects.create(
-        story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now
+    return reason
+
+
+def _adjudicated(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
+    decision.save(force_insert=True)
+    record_event(
+        study=decision.story.study,
+        type=Event.Type.STORY_ADJUDICATED,
+        by=decision.by,
+        now=now,
+        subject=str(decision),
+        note=note,
     )
-    subject, note = str(adjudication), f"{verdict} {story.story_id}. {reason}"
-    event = Event.Type.STORY_ADJUDICATED
-    record_event(study=story.study, type=event, by=by, now=now, subject=subject, note=note)
-    return adjudication
+    return decision
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
+from annotation.protocols.base import field_name
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
@@ -183,22 +184,39 @@ class SpotCheck(models.Model):
 
 
 class Adjudication(models.Model):
-    """An expert's decision about a story. It is not counted as a vote; the newest one is valid."""
+    """An expert's decision about a story or about one label of it. It is not a vote; the newest is valid.
+
+    ``question`` and ``row`` name the label, whose ``verdict`` is the key of an option; both are empty for a
+    decision about the whole story.
+    """
 
     class Verdict(models.TextChoices):
         VALID = "valid", _("valid")
         INVALID = "invalid", _("not valid")
 
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
-    verdict = models.CharField(max_length=10, choices=Verdict)
+    question = models.CharField(max_length=40, blank=True)
+    row = models.CharField(max_length=40, blank=True)
+    verdict = models.CharField(max_length=40, choices=Verdict)
     reason = models.CharField(max_length=1000)
     by = researcher()
     at = models.DateTimeField()
 
     class Meta:
         ordering = ("pk",)
-        constraints = [check("stories_are_adjudicated_for_a_reason", ~Q(reason=""))]
+        constraints = [
+            check("stories_are_adjudicated_for_a_reason", ~Q(reason="")),
+            check(
+                "adjudication_is_of_a_story_or_a_label",
+                ~Q(question="") | Q(row="", verdict__in=["valid", "invalid"]),
+            ),
+        ]
         triggers = [final("adjudication_is_final")]
 
     def __str__(self) -> str:
         return f"adjudication {self.pk}"
+
+    @property
+    def field(self) -> str:
+        """The form field of the label, or "" for a decision about the whole story."""
+        return field_name(self.question, self.row)

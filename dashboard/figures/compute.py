@@ -98,7 +98,7 @@ def figures(
         if complete:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
-                judged.decision.verdict if judged.decision else "",
+                judged.verdict,
             )
         started += len(votes) > 0 and not complete
         by_minute.update([vote.submitted_at[:16] for vote in votes])

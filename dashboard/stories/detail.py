@@ -16,8 +16,9 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
-from annotation.protocols.base import Choice, Protocol
+from annotation.protocols.base import Choice
 from annotation.queries import choices_in_words
+from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge
 from publishing.filters import DEFAULT_FILTER, FILTERS
 
@@ -27,7 +28,6 @@ def about(study: Study, story: Story) -> dict[str, Any]:
 
     Only main stories have verdicts and votes.
     """
-    protocol = story.protocol
     given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
@@ -54,7 +54,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "findings": list(story.lint_findings.all()),
         "people": people,
         "voted": voted,
-        "answered": _side_by_side(protocol, story, voted),
+        "answered": _side_by_side(study, story, voted),
         "verdicts": [
             {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
              "is_default": rule.name == DEFAULT_FILTER}
@@ -110,24 +110,32 @@ def _person(
     }
 
 
-def _side_by_side(protocol: Protocol, story: Story, voted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return, by question, everybody's newest answer and whether it counts against the story."""
+def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return, by question, everybody's newest answer and whether it counts against the story.
+
+    In a study of labels, questions about one row of the item stand together, each with its ``label``.
+    """
+    protocol = story.protocol
+    labels = labels_of(study, [story])[story.pk] if study.protocol.resolution == "majority" else []
+    label_of = {label.cell.key: label for label in labels}
     given = [
         {(answer.question, answer.row): answer for answer in person["newest"].answers.all()}
         for person in voted
     ]
     rows = []
-    for cell in protocol.cells(protocol.parse(story.content)):
-        labels, answers = cell.labels, [answered.get(cell.key) for answered in given]
+    for cell in [label.cell for label in labels] or protocol.cells(story.item):
+        label = label_of.get(cell.key)
+        words, answers = cell.labels, [answered.get(cell.key) for answered in given]
         said = [
             {
-                "option": labels.get(answer.option, answer.option) if answer else "",
+                "option": words.get(answer.option, answer.option) if answer else "",
                 "against": bool(answer and answer.counts_against),
                 "seconds": answer and answer.seconds,
             }
             for answer in answers
         ]
-        rows.append({"title": cell.title, "cells": list(zip(said, voted, strict=True))})
+        row = {"row": cell.row.label, "title": cell.question.title} if label else {"title": cell.title}
+        rows.append({**row, "label": label, "cells": list(zip(said, voted, strict=True))})
     return rows
 
 

@@ -242,8 +242,9 @@ def _decided(study: Study, stories: QuerySet[Story], expert: str) -> QuerySet[St
 
 
 def standing_decisions(study: Study) -> QuerySet[Adjudication]:
-    """Return the newest decision about each story of the study that an expert decided about."""
-    newer = Adjudication.objects.filter(story=OuterRef("story"), pk__gt=OuterRef("pk"))
+    """Return the newest decision about each story, and each label of one, that an expert decided about."""
+    same = {name: OuterRef(name) for name in ("story", "question", "row")}
+    newer = Adjudication.objects.filter(**same, pk__gt=OuterRef("pk"))
     return Adjudication.objects.filter(~Exists(newer), story__study=study)
 
 
@@ -293,7 +294,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     codes: dict[int, list[str]] = defaultdict(list)
     for number, code in LintFinding.objects.filter(story__in=numbers).values_list("story_id", "code"):
         codes[number].append(code)
-    standing = standing_decisions(study).filter(story__in=numbers)
+    standing = standing_decisions(study).filter(story__in=numbers, question="")
     expert = {decision.story_id: (decision.verdict, decision.pk) for decision in standing}
     rule = FILTERS[DEFAULT_FILTER]
     for each in stories:

@@ -103,13 +103,23 @@ def import_release(
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
             stories += job.stories_added
     votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
-    made = read_decisions(directory, Findings()) if crowd else {}
-    for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
-        one = made[story.story_id]
-        verdict, at = Adjudication.Verdict(one.verdict), one.decided_at
-        actions.adjudicate(story=story, verdict=verdict, reason=one.reason, by=by, now=now, decided_at=at)
+    if crowd:
+        _import_decisions(study, directory, by, now)
     study.refresh_from_db()
     return Imported(study, stories, votes, crowd)
+
+
+def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
+    of_labels = study.protocol.resolution == "majority"
+    made = read_decisions(directory, Findings(), of_labels=of_labels)
+    for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
+        for labelled, one in made[story.story_id].items():
+            shared: dict[str, Any] = {"story": story, "reason": one.reason, "by": by, "now": now}
+            shared["decided_at"] = one.decided_at
+            if labelled:
+                actions.adjudicate_labels(chosen={labelled: one.verdict}, **shared)
+            else:
+                actions.adjudicate(verdict=Adjudication.Verdict(one.verdict), **shared)
 
 
 def _settings(described: Description, note: str, contact: str, crowd: Crowd | None) -> actions.StudySettings:

@@ -6,7 +6,7 @@ are in the order of the stories' ids.
 
 import enum
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -254,5 +254,7 @@ def _answers(asked: list[Questions]) -> list[Row]:
 
 def _decisions(directory: Path) -> Mapping[bytes, Any]:
     path = directory / ADJUDICATIONS_PATH
-    rows = map(orjson.loads, path.read_bytes().splitlines()) if path.is_file() else ()
-    return {row["story_id"].encode(): row["verdict"] for row in rows}
+    found: defaultdict[bytes, dict[str, str]] = defaultdict(dict)
+    for row in map(orjson.loads, path.read_bytes().splitlines()) if path.is_file() else ():
+        found[row["story_id"].encode()][row.get("labelled", "")] = row.get("option") or row["verdict"]
+    return found

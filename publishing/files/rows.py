@@ -1,7 +1,7 @@
 """The rows of a release as plain values, with keys in the published order. Pure."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
@@ -69,32 +69,44 @@ class CountedVote:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An expert's standing decision about a story: ``valid`` or ``invalid``."""
+    """An expert's standing decision about a story (``valid`` or ``invalid``), or the option of a label."""
 
     verdict: str
     reason: str
     decided_at: datetime
 
-    def row(self, story_id: str) -> Row:
+    def row(self, story_id: str, labelled: str = "") -> Row:
+        decided = {"labelled": labelled, "option": self.verdict} if labelled else {"verdict": self.verdict}
         return {
             "story_id": story_id,
-            "verdict": self.verdict,
+            **decided,
             "reason": self.reason,
             "decided_at": jsonl.timestamp(self.decided_at),
         }
 
 
 DECISION_COLUMNS: dict[str, Type] = dict.fromkeys(("story_id", "verdict", "reason", "decided_at"), "string")
+LABEL_DECISION_COLUMNS: dict[str, Type] = dict.fromkeys(
+    ("story_id", "labelled", "option", "reason", "decided_at"), "string"
+)
+Decisions = Mapping[str, Decision]
+"""Experts' decisions about a story by form field; that about the whole story by ""."""
+NO_DECISIONS: Decisions = {}
 
 
 @dataclass(slots=True)
 class JudgedStory:
-    """A story, its counted votes, the choices in them that count against it, and any expert's decision."""
+    """A story, its counted votes, the choices in them that count against it, and experts' decisions."""
 
     story: ReleasedStory
     votes: tuple[CountedVote, ...]
     against: Against
-    decision: Decision | None = None
+    decisions: Decisions = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """The expert's decision about the whole story, or empty."""
+        return self.decisions[""].verdict if "" in self.decisions else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,20 @@ from typing import Any, NamedTuple
 
 from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
+from annotation.rules import majority
 from publishing.facts import AskedQuestion, scales_of
 from publishing.files.features import Type
-from publishing.files.rows import LABELS_PATH, RATINGS_PATH, CountedVote, ReleasedStory, Row
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    DECISION_COLUMNS,
+    LABEL_DECISION_COLUMNS,
+    LABELS_PATH,
+    RATINGS_PATH,
+    CountedVote,
+    Decisions,
+    ReleasedStory,
+    Row,
+)
 from publishing.statistics import ratings
 from publishing.statistics.intervals import over_stories, rounded, rounded_bounds
 
@@ -17,7 +28,7 @@ COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "labelled"), "string"),
     "answers": "int64",
     "agreeing": "int64",
-    **dict.fromkeys(("label", "suggested"), "string"),
+    **dict.fromkeys(("label", "decided_by", "suggested"), "string"),
 }
 """The columns of :func:`label_rows`."""
 ALL = "all"
@@ -149,18 +160,13 @@ def mean(values: Sequence[float]) -> float | None:
     return fsum(values) / len(values) if values else None
 
 
-def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
-    """Return the option of more than half of the answers, or None; and how often the first one was given."""
-    counted = Counter(chosen)
-    option, votes = max(counted.items(), key=lambda one: one[1])
-    return option if 2 * votes > counted.total() else None, votes
-
-
-def label_rows(story_id: str, votes: Sequence[CountedVote], suggested: Mapping[str, str]) -> Iterable[Row]:
+def label_rows(
+    story_id: str, votes: Sequence[CountedVote], decisions: Decisions, suggested: Mapping[str, str]
+) -> Iterable[Row]:
     """Yield the rows of a complete item's labels: for each field the answer of more than half of its votes.
 
-    ``label`` is None where none has more than half. ``agreeing`` are the votes for the most
-    frequent answer.
+    Where none has more than half, ``label`` is that of an expert, or None; ``decided_by`` says so.
+    ``agreeing`` are the votes for the most frequent answer.
     """
     given: defaultdict[str, list[str]] = defaultdict(list)
     for vote in votes:
@@ -168,22 +174,33 @@ def label_rows(story_id: str, votes: Sequence[CountedVote], suggested: Mapping[s
             given[choice.field].append(choice.option)
     for labelled, options in sorted(given.items()):
         label, agreeing = majority(options)
+        decided_by = "votes" if label else "expert" if labelled in decisions else None
+        if decided_by == "expert":
+            label = decisions[labelled].verdict
         yield {
             "story_id": story_id,
             "labelled": labelled,
             "answers": len(options),
             "agreeing": agreeing,
             "label": label,
+            "decided_by": decided_by,
             "suggested": suggested.get(labelled) or None,
         }
 
 
 class PerItem(NamedTuple):
-    """The file's path and columns, and the function that returns the lines of a complete item."""
+    """The file's path and columns, the function that returns the lines of a complete item, and the columns
+    of the file of experts' decisions."""
 
     path: str
     columns: Mapping[str, Type]
-    lines: Callable[[ReleasedStory, Sequence[CountedVote]], Iterable[Row]]
+    lines: Callable[[ReleasedStory, Sequence[CountedVote], Decisions], Iterable[Row]]
+    decisions: Mapping[str, Type] = DECISION_COLUMNS
+
+    @property
+    def types(self) -> dict[str, Mapping[str, Type]]:
+        """The columns by path."""
+        return {self.path: self.columns, ADJUDICATIONS_PATH: self.decisions}
 
 
 def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | None:
@@ -191,15 +208,17 @@ def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | No
     protocol, scales = all_protocols().get(protocol_name), scales_of(asked)
     if protocol and protocol.resolution == "majority":
 
-        def labelled(story: ReleasedStory, votes: Sequence[CountedVote]) -> Iterable[Row]:
+        def labelled(
+            story: ReleasedStory, votes: Sequence[CountedVote], decisions: Decisions
+        ) -> Iterable[Row]:
             suggested = protocol.suggested(protocol.parse(story.content))
-            return label_rows(story.story_id, votes, suggested)
+            return label_rows(story.story_id, votes, decisions, suggested)
 
-        return PerItem(LABELS_PATH, COLUMNS, labelled)
+        return PerItem(LABELS_PATH, COLUMNS, labelled, LABEL_DECISION_COLUMNS)
     if scales:
         return PerItem(
             RATINGS_PATH,
             ratings.COLUMNS,
-            lambda story, votes: ratings.rating_rows(story.story_id, votes, scales),
+            lambda story, votes, _decisions: ratings.rating_rows(story.story_id, votes, scales),
         )
     return None

@@ -17,11 +17,12 @@ from publishing.files.features import Columns
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     INCOMPLETE_PATH,
+    NO_DECISIONS,
     STORY_PATHS,
     VOTES_PATH,
     Answers,
     CountedVote,
-    Decision,
+    Decisions,
     ReleasedStory,
     story_paths,
 )
@@ -93,7 +94,8 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
         jsonl.read(directory, results.path, findings) if results else iter(()),
     )
     verdict_on = _verdicts(description)
-    decisions = schema.read_decisions(directory, findings)
+    of_labels = results is not None and "labelled" in results.decisions
+    decisions = schema.read_decisions(directory, findings, of_labels=of_labels)
     walk: Iterator[StatedStory | StoryVotes] = heapq.merge(
         _in_order(votes_by_story(directory, found.votes, findings), VOTES_PATH, findings),
         *(
@@ -103,8 +105,8 @@ def recompute(directory: Path, description: Description, findings: Findings) -> 
         key=lambda item: item.story_id,
     )
     for story_id, items in groupby(walk, key=lambda item: item.story_id):
-        decision = decisions.pop(story_id, None)
-        _judge(story_id, list(items), decision, verdict_on, description, found, findings)
+        made = decisions.pop(story_id, NO_DECISIONS)
+        _judge(story_id, list(items), made, verdict_on, description, found, findings)
     for line in found.per_item_lines:
         assert results
         findings.add(CHECK, results.path, "The row is of no complete story.", line.number)
@@ -168,7 +170,7 @@ def _in_order(items: Iterator[Item], path: str, findings: Findings) -> Iterator[
 def _judge(
     story_id: str,
     found_items: list[StatedStory | StoryVotes],
-    decision: Decision | None,
+    decisions: Decisions,
     verdict_on: Callable[[Answers, str], Verdict],
     description: Description,
     found: Recomputed,
@@ -190,7 +192,8 @@ def _judge(
     verdict = row.verdict
     lacking = len(votes) < description.votes_per_story
     if lacking or (description.decides_by_itself and len(votes) == description.votes_per_story):
-        verdict = verdict_on(tuple(vote.answers for vote in votes), decision.verdict if decision else "")
+        by_expert = decisions[""].verdict if "" in decisions else ""
+        verdict = verdict_on(tuple(vote.answers for vote in votes), by_expert)
     elif verdict.outcome is Outcome.INCOMPLETE:
         findings.add(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
     elif verdict.reason == DUPLICATE:  # which is so if an earlier kept story has the text
@@ -202,7 +205,7 @@ def _judge(
     found.tally.add(row.story, votes, verdict)
     try:
         if verdict.outcome is not Outcome.INCOMPLETE:
-            _check_per_item(row.story, votes, found, findings)
+            _check_per_item(row.story, votes, decisions, found, findings)
         found.statistics.add(row.story, votes, verdict)
     except ValueError as error:
         problem = f"The item cannot be read: {str(error)[:200]}"
@@ -210,16 +213,20 @@ def _judge(
 
 
 def _check_per_item(
-    story: ReleasedStory, votes: list[CountedVote], found: Recomputed, findings: Findings
+    story: ReleasedStory,
+    votes: list[CountedVote],
+    decisions: Decisions,
+    found: Recomputed,
+    findings: Findings,
 ) -> None:
     """Compare the next lines of the file of results with those of a complete story."""
     if not found.per_item:
         return
-    for expected in found.per_item.lines(story, votes):
+    for expected in found.per_item.lines(story, votes, decisions):
         line = next(found.per_item_lines, None)
         if line is None or line.row != expected:
             what = expected.get("rated") or expected.get("labelled")
-            problem = f"What is said of {story.story_id} on {what} is not what its votes say."
+            problem = f"What is said of {story.story_id} on {what} is not what its votes and experts say."
             findings.add(CHECK, found.per_item.path, problem, line.number if line else 0)
 
 

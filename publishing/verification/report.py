@@ -182,5 +182,5 @@ def _check_copies(
         derived.check_copy(directory, path, types, findings)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
     if results := per_item(described.document["protocol"]["name"], described.asked):
-        columns[results.path] = results.columns
+        columns |= results.types
     return columns | {path: one.types for path, one in found.columns.items()}

@@ -4,6 +4,7 @@ Reads votes, stories, skips and decisions.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -165,12 +166,9 @@ _SKIP: Shape = {
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
 }
-_DECISION: Shape = {
-    "story_id": NAME,
-    "verdict": one_of(Adjudication.Verdict.values),
-    "reason": NAME,
-    "decided_at": MOMENT,
-}
+_DECIDED: dict[str, Shape] = {"reason": NAME, "decided_at": MOMENT}
+_DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
+_LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
 _QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)
 _STORY: dict[str, Shape] = {
     **dict.fromkeys(("story_id", "key_information", "story_sentence", "story", "reason"), NAME),
@@ -240,13 +238,19 @@ def sound_skips(directory: Path, findings: Findings) -> Iterator[Row]:
     return _sound_rows(directory, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"), findings)
 
 
-def read_decisions(directory: Path, findings: Findings) -> dict[str, Decision]:
-    """Return the experts' decisions by story. Unsound rows become findings and are left out."""
-    found: dict[str, Decision] = {}
-    for row in _sound_rows(directory, ADJUDICATIONS_PATH, _DECISION, ("story_id",), findings):
-        if row["story_id"] in found:
-            findings.add(CHECK, ADJUDICATIONS_PATH, f"The story {row['story_id']} occurs twice.")
-        found[row["story_id"]] = Decision(row["verdict"], row["reason"], moment_of(row["decided_at"]))
+def read_decisions(
+    directory: Path, findings: Findings, *, of_labels: bool = False
+) -> dict[str, dict[str, Decision]]:
+    """Return the experts' decisions by story and form field. Unsound rows become findings, left out here."""
+    found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
+    shape, order = (_LABEL_DECISION, ("story_id", "labelled")) if of_labels else (_DECISION, ("story_id",))
+    for row in _sound_rows(directory, ADJUDICATIONS_PATH, shape, order, findings):
+        made, field = found[row["story_id"]], row.get("labelled", "")
+        if field in made:
+            what = f"The story {row['story_id']}{field and ', '}{field}"
+            findings.add(CHECK, ADJUDICATIONS_PATH, f"{what} occurs twice.")
+        verdict = row["option" if of_labels else "verdict"]
+        made[field] = Decision(verdict, row["reason"], moment_of(row["decided_at"]))
     return found
 
 

@@ -19,7 +19,7 @@ CHANGES = "changes.jsonl"
 
 
 def decided(story: JudgedStory, verdict: str) -> JudgedStory:
-    return dataclasses.replace(story, decision=Decision(verdict, "Looked at twice.", START))
+    return dataclasses.replace(story, decisions={"": Decision(verdict, "Looked at twice.", START)})
 
 
 def stories(later: bool) -> list[JudgedStory]:

@@ -1,8 +1,13 @@
-"""Experts' decisions: queues, one story after the other without its votes, comparison with the filter."""
+"""Experts' decisions: queues, one story after the other, comparison with the filter.
+
+Where a filter selects stories, experts decide about a story without seeing its votes. Where the answer of
+more than half of the participants is the label, they decide about those that have none, beside the answers.
+"""
 
 import enum
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +25,7 @@ from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.queries import cached_for_a_minute
+from dashboard.stories.labels import Label, labels_of
 from dashboard.stories.queries import (
     LOOKED_AT,
     OUTCOMES,
@@ -45,12 +51,14 @@ class Queue(enum.StrEnum):
     SPLIT = "split"
     DROPPED = "dropped"
     LINT = "lint"
+    UNDECIDED = "undecided"
 
 
 QUEUES: dict[Queue, Promise] = {
     Queue.SPLIT: gettext_lazy("stories decided by one vote"),
     Queue.DROPPED: gettext_lazy("stories that the filter drops"),
     Queue.LINT: gettext_lazy("stories with a lint warning"),
+    Queue.UNDECIDED: gettext_lazy("stories with undecided labels"),
 }
 
 
@@ -67,6 +75,10 @@ def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
     stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
     window = list(stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT])
     stories = stories.filter(story_id__lte=window[0]) if window else stories
+    if queue == Queue.UNDECIDED:
+        return _judged(study, queue, stories.filter(has_free_slot=False)) or Step(
+            None, window[0] if window else ""
+        )
     undecided = stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
     if queue == Queue.LINT:
         found = undecided.filter(Exists(LintFinding.objects.filter(story=OuterRef("pk")))).first()
@@ -77,14 +89,24 @@ def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
 def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None:
     """Return the first story that the votes put into the queue, or None if there is none."""
     last, looked = "", 0
-    while batch := listed(study, list(stories.filter(story_id__gt=last)[:JUDGED])):
-        for row in batch:
-            if row.is_split if queue == Queue.SPLIT else row.verdict.outcome is Outcome.DROPPED:
-                return Step(row.story)
-        last, looked = batch[-1].story.story_id, looked + len(batch)
+    while batch := list(stories.filter(story_id__gt=last)[:JUDGED]):
+        for story, is_wanted in zip(batch, _wanted(study, queue, batch), strict=True):
+            if is_wanted:
+                return Step(story)
+        last, looked = batch[-1].story_id, looked + len(batch)
         if looked >= AT_MOST:
             return Step(None, last)
     return None
+
+
+def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
+    """Return, for each of these stories, whether its votes put it into the queue."""
+    if queue == Queue.UNDECIDED:
+        labels = labels_of(study, stories)
+        return [any(label.given and not label.stands for label in labels[story.pk]) for story in stories]
+    if queue == Queue.SPLIT:
+        return [row.is_split for row in listed(study, stories)]
+    return [row.verdict.outcome is Outcome.DROPPED for row in listed(study, stories)]
 
 
 def decided(study: Study, *, most: int | None = None) -> list[tuple[Adjudication, ListedStory]]:
@@ -110,6 +132,7 @@ def sums(study: Study) -> list[tuple[Outcome, int, int]]:
 SHOWN = 50
 """Decisions on the page, the newest first; the file has all."""
 COLUMNS = ("story_id", "decision", "filter", "filter_reason", "reason", "by", "at")
+LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "label", "reason", "by", "at")
 BUTTONS = (
     (Adjudication.Verdict.VALID, "1", gettext_lazy("Valid")),
     (Adjudication.Verdict.INVALID, "2", gettext_lazy("Not valid")),
@@ -117,9 +140,21 @@ BUTTONS = (
 """Decision, keyboard key, button label."""
 
 
+def _is_about_labels(study: Study) -> bool:
+    return study.protocol.resolution == "majority"
+
+
 @read_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
-    """List the experts' decisions beside the filter's verdicts, and the queues."""
+    """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
+    if _is_about_labels(study):
+        decided_labels = _decided_labels(study)
+        context = {
+            "rows": decided_labels[:SHOWN],
+            "more": max(0, len(decided_labels) - SHOWN),
+            "queue": Queue.UNDECIDED,
+        }
+        return render(request, "dashboard/quality/label_decisions.html", context)
     counted = sums(study)
     number = standing_decisions(study).count()
     dropped = next(row for row in counted if row[0] is Outcome.DROPPED)
@@ -131,14 +166,30 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
         "more": max(0, number - SHOWN),
-        "queues": QUEUES.items(),
+        "queues": [(queue, what) for queue, what in QUEUES.items() if queue != Queue.UNDECIDED],
     }
     return render(request, "dashboard/quality/decisions.html", context)
 
 
 @read_page()
 def decisions_file(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return every standing decision as CSV, beside the filter's verdict so far."""
+    """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
+    if _is_about_labels(study):
+        labelled = [
+            {
+                "story_id": label.decision.story.story_id,
+                "labelled": label.cell.field,
+                "decision": label.decision.verdict,
+                "votes_for_it": label.given[label.decision.verdict],
+                "votes": label.given.total(),
+                "label": label.stands,
+                "reason": label.decision.reason,
+                **_who_and_when(label.decision),
+            }
+            for label in _decided_labels(study)
+            if label.decision
+        ]
+        return csv_file(f"{study.slug}-decisions", LABEL_COLUMNS, labelled)
     rows = [
         {
             "story_id": row.story.story_id,
@@ -146,12 +197,28 @@ def decisions_file(request: HttpRequest, study: Study) -> HttpResponse:
             "filter": row.verdict.outcome.value,
             "filter_reason": row.verdict.reason,
             "reason": decision.reason,
-            "by": decision.by.get_username() if decision.by else "",
-            "at": decision.at.isoformat(),
+            **_who_and_when(decision),
         }
         for decision, row in decided(study)
     ]
     return csv_file(f"{study.slug}-decisions", COLUMNS, rows)
+
+
+def _who_and_when(decision: Adjudication) -> dict[str, str]:
+    return {"by": decision.by.get_username() if decision.by else "", "at": decision.at.isoformat()}
+
+
+def _decided_labels(study: Study) -> list[Label]:
+    """Return the labels that experts decided, the newest first."""
+    standing = standing_decisions(study).select_related("story", "by").order_by("-pk")
+    stories = {decision.story_id: decision.story for decision in standing}
+    labels = labels_of(study, list(stories.values()))
+    by_field = {(story, label.cell.field): label for story in labels for label in labels[story]}
+    return [
+        replace(by_field[decision.story_id, decision.field], decision=decision)
+        for decision in standing
+        if (decision.story_id, decision.field) in by_field
+    ]
 
 
 @read_page(Right.REVIEW)
@@ -173,7 +240,7 @@ def next_decision(request: HttpRequest, study: Study) -> HttpResponse:
 
 @form_page(Right.REVIEW)
 def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
-    """Show a story without its votes. A POST records the decision."""
+    """Show a story without its votes, or its undecided labels with them. A POST records the decision."""
     if "\0" in story_id:  # PostgreSQL takes no such text
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
@@ -191,19 +258,25 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "longest": LONGEST_STATEMENT,
         "next": _next(study, queue, story_id) if queue else "",
     }
+    if _is_about_labels(study):
+        labels = labels_of(study, [story])[story.pk]
+        context["labels"] = [label for label in labels if label.given and not label.by_votes]
+        return render(request, "dashboard/quality/decide_labels.html", context)
     return render(request, "dashboard/quality/decide.html", context)
 
 
 def _decide(request: HttpRequest, story: Story) -> HttpResponse:
-    queue, study = _queue(request), story.study
+    queue, study, given = _queue(request), story.study, request.POST.dict()
     with ErrorsAsMessages(request, ValueError):
-        actions.adjudicate(
-            story=story,
-            verdict=Adjudication.Verdict(request.POST.get("decision", "")),
-            reason=request.POST.get("reason", ""),
-            seen=int(request.POST.get("seen", "")),
-            **by_and_now(request),
-        )
+        shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
+        shared["seen"] = int(given.get("seen", ""))
+        if _is_about_labels(study):
+            fields = {cell.field for cell in story.protocol.cells(story.item)}
+            chosen = {name: value for name, value in given.items() if name in fields and value}
+            actions.adjudicate_labels(**shared, chosen=chosen)
+        else:
+            verdict = Adjudication.Verdict(given.get("decision", ""))
+            actions.adjudicate(**shared, verdict=verdict)
         messages.success(request, _("Saved beside the votes of %(story)s.") % {"story": story.story_id})
         here = _next(study, queue, story.story_id) if queue else ""
         return redirect(here or reverse("dashboard:story", args=[study.slug, story.story_id]))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from annotation.protocols.base import Choice, Scored
-from publishing.files.rows import CountedVote
-from publishing.statistics.labels import (
-    Answered,
-    label_rows,
-    majority,
-    match_count,
-    strict_agreement,
-    suggestions,
-)
+from annotation.rules import majority
+from publishing.files.rows import CountedVote, Decision
+from publishing.statistics.labels import Answered, label_rows, match_count, strict_agreement, suggestions
 
 BELIEFS = 390
 ALIKE = {
@@ -137,6 +133,9 @@ def test_what_people_changed_is_told_of_suggested_rows_alone() -> None:
     assert strict_agreement(answered)["all"]["undecided"] == 1
 
 
+BY_EXPERT = Decision("false", "The story says so.", datetime(2026, 11, 1, tzinfo=UTC))
+
+
 def test_a_label_needs_more_than_half_of_the_answers() -> None:
     assert majority("aab") == ("a", 2)
     assert majority("ab") == (None, 1)
@@ -145,13 +144,16 @@ def test_a_label_needs_more_than_half_of_the_answers() -> None:
         CountedVote(person, (Choice("truth", "b1", option), Choice("order", "b1", "1")), "", 1.0)
         for person, option in (("p1", "true"), ("p2", "false"), ("p3", "unknown"))
     ]
-    assert list(label_rows("s", votes, {"order.b1": "2"})) == [
+    assert list(
+        label_rows("s", votes, {"truth.b2": BY_EXPERT, "order.b1": BY_EXPERT}, {"order.b1": "2"})
+    ) == [
         {
             "story_id": "s",
             "labelled": "order.b1",
             "answers": 3,
             "agreeing": 3,
             "label": "1",
+            "decided_by": "votes",
             "suggested": "2",
         },
         {
@@ -160,6 +162,9 @@ def test_a_label_needs_more_than_half_of_the_answers() -> None:
             "answers": 3,
             "agreeing": 1,
             "label": None,
+            "decided_by": None,
             "suggested": None,
         },
     ]
+    decided = list(label_rows("s", votes, {"truth.b1": BY_EXPERT}, {}))
+    assert [(row["label"], row["decided_by"]) for row in decided] == [("1", "votes"), ("false", "expert")]

@@ -36,7 +36,7 @@ def sound_release(place: Path, **changes: Any) -> Path:
     stories = [pseudonymous(judged) for judged in crowd(STORIES)]
     for number, verdict in ((3, "valid"), (8, "invalid"), (9, "invalid")):  # two that were dropped, one kept
         decision = Decision(verdict, f"Because of {number}.", START)
-        stories[number] = dataclasses.replace(stories[number], decision=decision)
+        stories[number] = dataclasses.replace(stories[number], decisions={"": decision})
     build(place, stories, **changes)
     return place
 

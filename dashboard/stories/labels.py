@@ -1,0 +1,85 @@
+"""Labels of stories: the answers to each cell of a form, and what experts decided about them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation import rules
+from annotation.models import Adjudication, Story, Study
+from annotation.protocols.base import FormCell
+from dashboard.stories.queries import ballots, standing_decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A cell of a story's form, with the counted answers to it and an expert's standing decision."""
+
+    cell: FormCell
+    given: Counter[str]
+    suggested: str = ""
+    decision: Adjudication | None = None
+
+    @property
+    def by_votes(self) -> str | None:
+        """The option of more than half of the votes, or None."""
+        return rules.majority(self.given.elements())[0] if self.given else None
+
+    @property
+    def stands(self) -> str:
+        """The option that a release has: that of the votes, else the expert's; or empty."""
+        return self.by_votes or (self.decision.verdict if self.decision else "")
+
+    def words(self, option: str | None) -> str:
+        """Return the label of an option."""
+        return self.cell.labels.get(option or "", option or "")
+
+    @property
+    def standing(self) -> str:
+        """The option that a release has, in words, or empty."""
+        return self.words(self.stands)
+
+    @property
+    def decided(self) -> str:
+        """The expert's decision in words, or empty."""
+        return self.words(self.decision.verdict) if self.decision else ""
+
+    @property
+    def suggestion(self) -> str:
+        """The suggested option in words, or empty."""
+        return self.words(self.suggested)
+
+    @property
+    def answers(self) -> list[str]:
+        """The answers in words, in the order of the form, each as often as it was given."""
+        return [words for key, words in self.cell.labels.items() for _ in range(self.given[key])]
+
+    @property
+    def options(self) -> list[dict[str, Any]]:
+        """The options of the form (``key``, ``label``) with the number of ``votes`` for each."""
+        return [
+            {"key": key, "label": words, "votes": self.given[key]} for key, words in self.cell.labels.items()
+        ]
+
+
+def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
+    """Return the labels of each of these stories, row by row, in three queries at most."""
+    numbers = [story.pk for story in stories]
+    cast = ballots(numbers)
+    decided = {(one.story_id, one.field): one for one in standing_decisions(study).filter(story__in=numbers)}
+    found: dict[int, list[Label]] = {}
+    for story in stories:
+        story.study = study
+        given: dict[str, Counter[str]] = defaultdict(Counter)
+        for answers in cast[story.pk].values():
+            for choice, _ in answers:
+                given[choice.field][choice.option] += 1
+        item, protocol = story.item, study.protocol
+        suggested = protocol.suggested(item)
+        cells = list(protocol.cells(item))
+        rows = {cell.row.key: place for place, cell in reversed(list(enumerate(cells)))}
+        found[story.pk] = [
+            Label(cell, given[cell.field], suggested.get(cell.field, ""), decided.get((story.pk, cell.field)))
+            for cell in sorted(cells, key=lambda cell: rows[cell.row.key])
+        ]
+    return found

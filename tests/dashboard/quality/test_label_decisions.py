@@ -1,0 +1,161 @@
+"""Experts decide the labels on which the participants' answers have no majority; a release follows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django.utils.html import escape
+
+from accounts.models import User
+from annotation import actions
+from annotation.models import Adjudication, Event, Membership, Story, Study
+from dashboard.actions import load_sample_study
+from publishing.comparison.changes import REASONS
+from publishing.verification import check_release
+from tests import builders
+from tests.crowd.test_label_tables import rows, tampered
+from tests.publishing.support import published
+from tests.publishing.test_reimport import broken_promises, imported
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SPLIT, OTHER = "content.b1", "order.b1"
+ANSWERS = ("location", "state", "identity")
+
+
+@pytest.fixture
+def study(settings: Any, tmp_path: Path) -> Study:
+    """Three people answer everything as suggested, but each another content for the first belief."""
+    settings.RELEASES_ROOT = tmp_path / "releases"
+    study = load_sample_study(now=timezone.now(), name="belief-labels")
+    for person, content in zip(builders.qualified(study, 3), ANSWERS, strict=True):
+        for _ in range(study.stories.filter(role=Story.Role.MAIN).count()):
+            held = builders.claim(person)
+            form: dict[str, str] = {
+                cell.field: cell.options[0].key for cell in study.protocol.cells(held.story.item)
+            }
+            form.update({**study.protocol.suggested(held.story.item), SPLIT: content})
+            actions.record_vote(assignment_id=held.pk, enrollment=person, submitted=form, now=timezone.now())
+    return study
+
+
+@pytest.fixture
+def expert(client: Client, study: Study) -> Client:
+    user = User.objects.create_user("rosa", password=None)
+    actions.set_role(study=study, user=user, role=Membership.Role.REVIEWER, by=None, now=timezone.now())
+    client.force_login(user)
+    return client
+
+
+def decided(client: Client, study: Study, story: Story, **form: str) -> str:
+    here = f"/studies/{study.slug}/quality/decisions/of/{story.story_id}/"
+    newest = Adjudication.objects.filter(story=story).order_by("pk").last()
+    shown = {"seen": str(newest.pk if newest else 0), "reason": "The story names the place."}
+    return client.post(here, shown | form, follow=True).content.decode()
+
+
+def labels(place: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["story_id"], row["labelled"]): row for row in rows(place, "annotations/labels.jsonl")}
+
+
+def test_an_expert_decides_undecided_labels_and_releases_follow(
+    expert: Client, study: Study, tmp_path: Path
+) -> None:
+    before = published(study).directory
+    first, second, *_ = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")
+
+    queue = f"/studies/{study.slug}/quality/decisions/next/?queue=undecided"
+    page = expert.get(queue, follow=True).content.decode()
+    assert f'name="{SPLIT}"' in page
+    assert f'name="{OTHER}"' not in page, "more than half agree on it"
+    assert page.count("(1 vote)") == 3
+    said = decided(expert, study, first, **{SPLIT: "location"})
+    assert "Saved beside the votes" in said
+    assert f"/of/{second.story_id}/" in expert.get(queue).headers["Location"], "the first is done"
+    listed = expert.get(f"/studies/{study.slug}/quality/decisions/").content.decode()
+    assert "The story names the place." in listed
+    assert (
+        expert.get(f"/studies/{study.slug}/quality/decisions.csv").content.decode().splitlines()[1]
+        == f"{first.story_id},{SPLIT},location,1,3,location,The story names the place.,rosa,"
+        + Adjudication.objects.get().at.isoformat()
+    )
+    event = Event.objects.get(type=Event.Type.STORY_ADJUDICATED)
+    assert event.note == f"{SPLIT}: location, {first.story_id}. The story names the place."
+
+    after = published(study).directory
+    report = check_release(after)
+    assert report.is_sound, report.shown
+    was, now = labels(before), labels(after)
+    changed = {where for where in now if was[where] != now[where]}
+    assert changed == {(first.story_id, SPLIT)}
+    row = now[first.story_id, SPLIT]
+    assert (row["label"], row["decided_by"], row["agreeing"]) == ("location", "expert", 1)
+    assert now[second.story_id, SPLIT]["label"] is None
+    assert now[second.story_id, SPLIT]["decided_by"] is None
+    assert now[first.story_id, OTHER]["decided_by"] == "votes"
+    (told,) = rows(after, "annotations/adjudications.jsonl")
+    assert (told["labelled"], told["option"]) == (SPLIT, "location")
+    (change,) = rows(after, "changes.jsonl")
+    assert (change["story_id"], change["because"]) == (first.story_id, ["expert"])
+    assert "expert" in REASONS
+
+    copy, _ = imported(after, "copy", "--with-votes")
+    again = published(copy).directory
+    assert labels(again) == now
+    assert broken_promises() == []
+    told_off = tampered(after, "annotations/adjudications.jsonl", b'"option":"location"', b'"option":"state"')
+    assert any("not what its votes and experts say" in one for one in told_off), told_off
+
+
+def test_the_newest_decision_stands_and_one_that_saw_less_is_refused(expert: Client, study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    decided(expert, study, story, **{SPLIT: "location"})
+    late = decided(expert, study, story, seen="0", **{SPLIT: "state"})
+    assert "Somebody else decided" in late
+    decided(expert, study, story, **{SPLIT: "state"})
+    assert [one.verdict for one in Adjudication.objects.order_by("pk")] == ["location", "state"]
+    place = published(study).directory
+    assert labels(place)[story.story_id, SPLIT]["label"] == "state"
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({}, "Choose an answer for at least one label."),
+        ({SPLIT: "nowhere"}, "is not one of the answers"),
+        ({SPLIT: "location", "reason": " "}, "Give a reason"),
+    ],
+)
+def test_what_cannot_be_decided_says_why(
+    expert: Client, study: Study, form: dict[str, str], told: str
+) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN)[0]
+    assert told in decided(expert, study, story, **form)
+    assert not Adjudication.objects.exists()
+
+
+def test_votes_that_agree_later_decide_themselves(study: Study) -> None:
+    """An expert's word fills what the votes leave open. It never overrules more than half of them."""
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    actions.adjudicate_labels(story=story, chosen={OTHER: "3"}, reason="Deep.", by=None, now=timezone.now())
+    row = labels(published(study).directory)[story.story_id, OTHER]
+    assert (row["label"], row["decided_by"]) == (row["suggested"], "votes")
+    assert row["label"] != "3"
+
+
+def test_the_story_page_groups_labels_by_belief_and_says_what_stands(expert: Client, study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    here = f"/studies/{study.slug}/stories/{story.story_id}/"
+    before = expert.get(here).content.decode()
+    assert before.count(">undecided<") + before.count("undecided\n") >= 1
+    belief = study.protocol.parse(story.content).rows[0].label
+    assert before.count(escape(belief)) == 1, "one heading for its seven labels"
+    assert "by an expert" not in before
+    decided(expert, study, story, **{SPLIT: "location"})
+    after = expert.get(here).content.decode()
+    assert "<strong>Location</strong>" in after
+    assert "by an expert" in after
