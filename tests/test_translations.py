@@ -32,6 +32,7 @@ PLACEHOLDER = re.compile(r"%\([a-z_]+\)s|%%")
 ALIKE = {
     "Filter",
     "{words} ({name})",
+    "Label",
     "Webhooks",
     "Optional",
     "Tests",
