@@ -15,7 +15,9 @@ from tests import builders
 from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
+from tests.browser.pages import sign_in
 from tests.browser.windows import PHONE, SIZES, Window, stories_path
+from tests.dashboard.worlds import split_over_labels
 from tests.worlds import built_once
 
 if TYPE_CHECKING:
@@ -149,3 +151,25 @@ def test_the_page_of_many_beliefs_is_small(client: Client) -> None:
     page = client.get(stories_path(labeller()))
     assert page.content.count(b"<select") == 7 * BELIEFS
     assert len(page.content) <= KILOBYTES * 1024
+
+
+def test_an_expert_decides_what_the_votes_leave_open(
+    open_window: OpenWindow, researcher: tuple[str, str]
+) -> None:
+    study = split_over_labels("beliefs", "content.b1")
+    window = open_window(viewport=PHONE)
+    page = window.page
+    sign_in(window, researcher)
+    page.goto("/studies/beliefs/quality/decisions/")
+    assert_good(window)
+    page.get_by_role("link", name="Decide undecided labels").click()
+    assert_good(window)
+    (choice,) = page.locator("select").all()
+    choice.select_option("location")
+    page.get_by_label("Reason").fill("It names a place.")
+    window.button("Save decisions").click()
+    expect(page.get_by_text("Saved beside the votes")).to_be_visible()
+    first = study.stories.main().order_by("story_id")[0]
+    page.goto(f"/studies/beliefs/stories/{first.story_id}/")
+    expect(page.get_by_text("by an expert")).to_be_visible()
+    assert_good(window)

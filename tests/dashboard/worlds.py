@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -23,6 +24,7 @@ from annotation.models import (
     Study,
     SurplusReason,
 )
+from dashboard.settings.sample_study import SAMPLES
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from recruitment.models import Grant, Mismatch, Submission
@@ -242,3 +244,19 @@ def _build_reviewed(*, now: datetime) -> tuple[Story, Enrollment, Enrollment, En
         story=judged, verdict=Adjudication.Verdict.VALID, reason="clear enough", by=None, now=now
     )
     return judged, careless, excluded, readmitted
+
+
+def split_over_labels(slug: str, field: str) -> Study:
+    """A study of labels whose three participants answer as suggested, but each otherwise to one field."""
+    file = SAMPLES["belief-labels"].parent / "stories.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[:2]]
+    study = builders.make_study(slug, protocol="belief-labels", stories=rows)
+    protocol = study.protocol
+    for place, person in enumerate(builders.qualified(study, 3)):
+        for _ in rows:
+            held = builders.claim(person)
+            cells = {cell.field: cell.options for cell in protocol.cells(held.story.item)}
+            form: dict[str, str] = {name: options[0].key for name, options in cells.items()}
+            form.update({**protocol.suggested(held.story.item), field: cells[field][place].key})
+            actions.record_vote(assignment_id=held.pk, enrollment=person, submitted=form, now=timezone.now())
+    return study

@@ -13,34 +13,23 @@ from django.utils.html import escape
 from accounts.models import User
 from annotation import actions
 from annotation.models import Adjudication, Event, Membership, Story, Study
-from dashboard.actions import load_sample_study
 from publishing.comparison.changes import REASONS
 from publishing.verification import check_release
-from tests import builders
 from tests.crowd.test_label_tables import rows, tampered
+from tests.dashboard.worlds import split_over_labels
 from tests.publishing.support import published
 from tests.publishing.test_reimport import broken_promises, imported
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SPLIT, OTHER = "content.b1", "order.b1"
-ANSWERS = ("location", "state", "identity")
 
 
 @pytest.fixture
 def study(settings: Any, tmp_path: Path) -> Study:
     """Three people answer everything as suggested, but each another content for the first belief."""
     settings.RELEASES_ROOT = tmp_path / "releases"
-    study = load_sample_study(now=timezone.now(), name="belief-labels")
-    for person, content in zip(builders.qualified(study, 3), ANSWERS, strict=True):
-        for _ in range(study.stories.filter(role=Story.Role.MAIN).count()):
-            held = builders.claim(person)
-            form: dict[str, str] = {
-                cell.field: cell.options[0].key for cell in study.protocol.cells(held.story.item)
-            }
-            form.update({**study.protocol.suggested(held.story.item), SPLIT: content})
-            actions.record_vote(assignment_id=held.pk, enrollment=person, submitted=form, now=timezone.now())
-    return study
+    return split_over_labels("labels", SPLIT)
 
 
 @pytest.fixture
