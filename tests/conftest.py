@@ -97,6 +97,7 @@ WORK = {
 """The work of one test where it is not the usual, in tenths of a second of CPU time; the first that fits."""
 MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
+    "encoder": "Install PyTorch and transformers (pip install torch transformers).",
     "kubernetes": "Install kubectl, which builds the manifests.",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
@@ -104,7 +105,7 @@ MAY_BE_MISSING = {
     "(Debian: apt-get install nginx-light pgbouncer caddy gcc libc6-dev).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
-programs that ``make test`` installs (not systemd and kubectl) fail instead."""
+programs that ``make test`` installs (not systemd, kubectl and PyTorch) fail instead."""
 STATEMENTS = 5000
 FORGETS = re.compile(rb"^(?:DISCARD ALL|DEALLOCATE ALL)\b")
 _did_not_run = Counter[str]()

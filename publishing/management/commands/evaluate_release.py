@@ -2,17 +2,20 @@
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from annotation.management.base import ActionCommand
-from publishing.evaluation import tables
+from publishing.evaluation import encoder, tables
+from publishing.evaluation.reading import EvaluatedRelease
 from publishing.evaluation.report import evaluate
 from publishing.files import jsonl
 from publishing.files.directory import check_free
 
 USAGE = 2
+ENCODER = "encoder.jsonl"
 
 HELP = """\
 Score models on a release, from its files and theirs alone: accuracy by question set, scenario and severity;
@@ -26,6 +29,7 @@ each line of a file, one file per model:
 
 examples:
   manage.py evaluate_release ./pilot-1 small.jsonl large.jsonl --output ./results
+  manage.py evaluate_release ./pilot-1 --encoder ./weights/minilm
   manage.py evaluate_release ./pilot-1 small.jsonl --config behavior-qa --json
 
 exit codes:
@@ -41,7 +45,10 @@ class Command(ActionCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
-        parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a model's answers or votes")
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a model's answers or votes")
+        parser.add_argument(
+            "--encoder", metavar="WEIGHTS", type=Path, help="also fine-tune the encoder in this folder"
+        )
         parser.add_argument(
             "--config", action="append", default=[], help="evaluate only this question set (repeatable)"
         )
@@ -55,7 +62,7 @@ class Command(ActionCommand):
         try:
             if output:
                 check_free(output)
-            found = evaluate(options["directory"], options["files"], options["config"])
+            found, answers = self._evaluated(options)
             made = {
                 ".md": tables.markdown(found).encode(),
                 ".tex": tables.latex(found).encode(),
@@ -67,6 +74,23 @@ class Command(ActionCommand):
                 output.mkdir(parents=True, exist_ok=True)
                 for suffix, content in made.items():
                     (output / f"evaluation{suffix}").write_bytes(content)
+                if answers:
+                    (output / ENCODER).write_bytes(answers)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
         self.stdout.write(made[".json" if options["json"] else ".md"].decode(), ending="")
+
+    def _evaluated(self, options: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Return the results, and the encoder's answers if there are any."""
+        directory, files, configs = options["directory"], [*options["files"]], options["config"]
+        with TemporaryDirectory() as scratch:
+            path = Path(scratch) / ENCODER
+            if options["encoder"]:
+                try:
+                    encoder.write_answers(path, EvaluatedRelease(directory, configs), options["encoder"])
+                    files.append(path)
+                except encoder.EncoderSkipped as error:
+                    self.stderr.write(f"The encoder was skipped. {error}")
+            if not files:
+                raise CommandError("Name a file of answers or votes, or an encoder.", returncode=USAGE)
+            return evaluate(directory, files, configs), path.read_bytes() if path in files else b""
