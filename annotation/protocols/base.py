@@ -258,7 +258,7 @@ drops the item; or every item with all its answers is released, with their means
 or with the answer of more than half of the people to each question."""
 
 
-Statistic = Literal["accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count"]
+Statistic = Literal["accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count", "contrasts"]
 """A statistic of the answers to scored rows, by its key in statistics.json."""
 
 

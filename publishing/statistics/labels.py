@@ -45,6 +45,8 @@ class Answered(NamedTuple):
     row: Scored
     chosen: Mapping[str, str]
     story_id: str = ""
+    group: str = ""
+    """The kind of item."""
 
 
 def strict_agreement(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -101,9 +103,9 @@ def match_count(answered: Sequence[Answered]) -> dict[str, Any]:
 
     def measured(kind: str, rows: Sequence[Answered]) -> dict[str, Any]:
         given: defaultdict[tuple[str, str, str], list[tuple[Scored, int]]] = defaultdict(list)
-        for core_id, row, chosen, story_id in rows:
-            for annotator, option in chosen.items():
-                given[story_id, core_id, annotator].append((row, int(option)))
+        for one in rows:
+            for annotator, option in one.chosen.items():
+                given[one.story_id, one.core_id, annotator].append((one.row, int(option)))
         people: defaultdict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
         for (story_id, core_id, _), counts in sorted(given.items()):
             people[core_id, story_id].append(_compared(counts))

@@ -18,6 +18,7 @@ from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded, wilson
 from publishing.statistics.labels import ALL, Answered, match_count, mean, strict_agreement, suggestions
+from publishing.statistics.mixed import contrasts
 from publishing.translation import gettext_noop
 
 OVERALL = ""
@@ -128,9 +129,7 @@ def _complete(items: Iterable[AnsweredItem], votes_per_item: int) -> list[Answer
 def accuracy_by_kind(answered: Sequence[Answered], votes_per_story: int) -> dict[str, Any]:
     """Return :func:`accuracy` of the questions with a right answer."""
     items = [
-        answered_item(core_id, row, Counter(chosen.values()))
-        for core_id, row, chosen, _ in answered
-        if row.right
+        answered_item(one.core_id, one.row, Counter(one.chosen.values())) for one in answered if one.row.right
     ]
     found = accuracy(items, votes_per_item=votes_per_story)
     as_written: dict[str, Any] = orjson.loads(jsonl.document(found))
@@ -148,9 +147,9 @@ def pairwise_f1(answered: Sequence[Answered]) -> dict[str, Any]:
     """
     both: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     given: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for _, row, chosen, _ in answered:
-        for (one, first), (other, second) in combinations(sorted(chosen.items()), 2):
-            for kind in (row.kind, OVERALL):
+    for question in answered:
+        for (one, first), (other, second) in combinations(sorted(question.chosen.items()), 2):
+            for kind in (question.row.kind, OVERALL):
                 given[kind, one, other].update((first, second))
                 both[kind, one, other].update((first,) if first == second else ())
     scores: defaultdict[str, list[float]] = defaultdict(list)
@@ -275,6 +274,17 @@ TABLES: Mapping[str, TableStatistic] = {
         },
         "f1",
     ),
+    "contrasts": TableStatistic(
+        contrasts,
+        gettext_noop("Differences between kinds of items"),
+        gettext_noop(
+            "The mean rating of one kind of item minus that of another, in a linear mixed model with items "
+            "and participants as random effects. A rating is the mean of a participant’s answers about an "
+            "item. Brackets show the normal interval (95 %)."
+        ),
+        {"items": gettext_noop("items"), "difference": gettext_noop("difference")},
+        "difference",
+    ),
 }
 """Statistics in tables, by their keys in statistics.json. Accuracy has a page and a figure of its own."""
 
@@ -305,7 +315,11 @@ class ScoredTally:
                 chosen[choice.question, choice.row][vote.annotator] = choice.option
         self._answered += [
             Answered(
-                story.core_id, row, chosen[row.question or self._protocol.scored, row.row], story.story_id
+                story.core_id,
+                row,
+                chosen[row.question or self._protocol.scored, row.row],
+                story.story_id,
+                story.scenario_name,
             )
             for row in self._protocol.scored_rows(story.content)
         ]
@@ -315,7 +329,7 @@ class ScoredTally:
         found: dict[str, Any] = {}
         for name in self._names:
             if name in TABLES:
-                found[name] = TABLES[name].compute(self._answered)
+                found |= {name: entry} if (entry := TABLES[name].compute(self._answered)) else {}
             else:
                 found[name] = accuracy_by_kind(self._answered, self._votes_per_story)
         return found

@@ -226,7 +226,8 @@ def _check_per_item(
         line = next(found.per_item_lines, None)
         if line is None or line.row != expected:
             what = expected.get("rated") or expected.get("labelled")
-            problem = f"What is said of {story.story_id} on {what} is not what its votes and experts say."
+            by = "votes and experts" if decisions else "votes"
+            problem = f"What is said of {story.story_id} on {what} is not what its {by} say."
             findings.add(CHECK, found.per_item.path, problem, line.number if line else 0)
 
 

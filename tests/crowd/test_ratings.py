@@ -5,6 +5,7 @@ See test_whole_study for the statistics of a release.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from annotation.models import Study, Vote
 from dashboard.actions import load_sample_study
 from dashboard.figures import compute
 from publishing import tasks
+from publishing.card.markdown import decimal
 from publishing.errors import UnknownFilter
+from publishing.verification import check_release
 from tests import builders
 from tests.publishing.support import published
 
@@ -41,7 +44,7 @@ def rated(tmp_path: Path, settings: Any) -> Study:
     return study
 
 
-def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None:
+def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study, client: Client) -> None:
     compute.make(rated.pk, now=timezone.now())
     with pytest.raises(UnknownFilter, match="every-item"):
         published(rated, filter_name="all-agree")
@@ -50,8 +53,14 @@ def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None
     card = (release.directory / "README.md").read_text()
     assert "5 of false belief and 5 of true belief (by `scenario_name`)" in card
     assert not MEANINGLESS.search(card), MEANINGLESS.search(card)
+    (difference,) = json.loads((release.directory / "statistics.json").read_bytes())["contrasts"][
+        "kinds"
+    ].values()
+    assert (difference["items"], len(difference["interval"])) == (12, 2)
+    assert f"| `false belief − true belief` | 12 | {decimal(difference['difference'])}" in card
+    report = check_release(release.directory)
+    assert report.is_sound, report.shown
     tasks.compare_releases(release.pk, published(rated).pk)
-    client = Client()
     client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
     study = f"/studies/{rated.slug}/"
     story = Vote.objects.of_study(rated).first().assignment.story.story_id  # type: ignore[union-attr]
@@ -78,3 +87,5 @@ def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study) -> None
     assert not any(meaningless.values()), meaningless
     quality = client.get(pages["quality"]).content.decode()
     assert all(title in quality for title in ("Understandable", "Coherent", "Unambiguous", "AC2"))
+    assert "Differences between kinds of items" in quality
+    assert "false belief − true belief" in quality

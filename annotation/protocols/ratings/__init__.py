@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Instructions, Part, Procedure, Protocol, Scale, Words, _
+from annotation.protocols.base import Instructions, Part, Procedure, Protocol, Scale, Scored, Words, _
 from annotation.protocols.ratings.instructions import EXAMPLES, SECTIONS
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
@@ -36,6 +36,7 @@ class RatingsProtocol(Protocol):
     title = _("Quality ratings of items")
     columns: ClassVar[Mapping[str, str]] = {"condition": "scenario_name", "source": "story_generator_model"}
     resolution = "mean"
+    statistics = ("contrasts",)
     words = Words(_("item"), _("short stories, each with a question and two answers"))
     follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
     questions = tuple(
@@ -58,6 +59,10 @@ class RatingsProtocol(Protocol):
 
     def parts(self, item: Mapping[str, str]) -> tuple[Part, ...]:
         return tuple(part(name, item[name]) for name in LIMITS)
+
+    def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
+        """Return the scales, of which contrasts take the mean."""
+        return tuple(Scored("", "", len(one.options), one.key, one.key) for one in self.questions)
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield an item for each row with :data:`FIELDS`; only ``core_id`` and ``source`` may be missing."""

@@ -1,0 +1,107 @@
+"""Contrasts in a linear mixed model: against statsmodels, against what data were made with, and by hand."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation.protocols.base import Scored
+from publishing.statistics.labels import Answered
+from publishing.statistics.mixed import contrasts, fit
+
+Rating = tuple[str, str, str, float]
+ROW = Scored("", "", 5, "coherent", "coherent")
+
+
+def simulated(seed: int, *, items: int, people: int, share: float = 1.0) -> list[Rating]:
+    """Ratings of three groups with means 4, 3.2 and 2.1, of which a share was given."""
+    draw = np.random.default_rng(seed)
+    of_people = draw.normal(0, 0.5, people)
+    found = []
+    for (group, mean), item in product((("a", 4.0), ("b", 3.2), ("c", 2.1)), range(items)):
+        of_item = draw.normal(0, 0.3)
+        for person in range(people):
+            if draw.random() < share:
+                rating = mean + of_item + of_people[person] + draw.normal(0, 0.8)
+                found.append((group, f"{group}{item}", f"p{person:02}", float(rating)))
+    return found
+
+
+@pytest.mark.parametrize(("items", "people", "share"), [(6, 10, 1.0), (8, 12, 0.6), (9, 14, 0.7)])
+def test_means_errors_and_deviations_are_those_of_statsmodels(items: int, people: int, share: float) -> None:
+    statsmodels = pytest.importorskip("statsmodels.api")
+    ratings = simulated(items, items=items, people=people, share=share)
+    found = fit(ratings, ("a", "b", "c"))
+    assert found
+    group, item, person, values = (np.array(column) for column in zip(*ratings, strict=True))
+
+    def indicators(names: Any) -> Any:
+        return (names[:, None] == np.unique(names)).astype(float)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own optimiser
+        other = statsmodels.MixedLM(
+            values,
+            indicators(group),
+            groups=np.ones(len(values)),
+            exog_vc={"items": {1: indicators(item)}, "people": {1: indicators(person)}},
+        ).fit(reml=True, method=["powell", "lbfgs"], xtol=1e-8, ftol=1e-10)
+    assert found.means == pytest.approx(other.fe_params, abs=1e-3)
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(np.asarray(other.bse_fe), abs=2e-3)
+    assert found.spread["residual"] == pytest.approx(np.sqrt(other.scale), abs=1e-3)
+    names = other.model.exog_vc.names
+    assert [found.spread[name] for name in names] == pytest.approx(np.sqrt(other.vcomp), abs=5e-3)
+
+
+def test_the_interval_of_a_large_study_holds_what_it_was_made_with() -> None:
+    """The size of BigToM's: 300 items, of which 200 people rate a tenth each."""
+    ratings = simulated(3, items=100, people=200, share=0.1)
+    found = fit(ratings, ("a", "b", "c"))
+    assert found
+    for one, other, truth in ((0, 1, 0.8), (0, 2, 1.9), (1, 2, 1.1)):
+        difference, error = found.difference(one, other)
+        assert abs(difference - truth) < 3 * error
+        assert error < 0.08
+    assert found.spread == pytest.approx({"items": 0.3, "people": 0.5, "residual": 0.8}, abs=0.06)
+
+
+def test_without_differences_between_items_and_people_it_is_the_difference_of_means() -> None:
+    """By hand, for ratings that every person gives every item: 4.5 − 2.5."""
+    answered = [
+        Answered(item, ROW, {"p1": str(low), "p2": str(high)}, item, group)
+        for item, group, low, high in (
+            ("i1", "x", 5, 4),
+            ("i2", "x", 4, 5),
+            ("j1", "y", 3, 2),
+            ("j2", "y", 2, 3),
+        )
+    ]
+    found = contrasts(answered)
+    (entry,) = found["kinds"].values()
+    assert [*found["kinds"]] == ["x − y"]
+    assert (entry["items"], entry["difference"]) == (4, 2.0)
+    assert found["standard_deviations"] == {
+        "items": 0.0,
+        "people": 0.0,
+        "residual": pytest.approx(np.sqrt(8 * 0.25 / 6), abs=1e-4),
+    }
+    half = 1.96 * np.sqrt(8 * 0.25 / 6 * (1 / 4 + 1 / 4))
+    assert entry["interval"] == pytest.approx([2 - half, 2 + half], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        [],
+        [Answered("i", ROW, {"p1": "1", "p2": "3"}, "i", "x"), Answered("j", ROW, {"p1": "2"}, "j", "y")],
+        [Answered(f"{n}", ROW, {"p1": "1"}, f"{n}", "xy"[n % 2]) for n in range(6)],
+        [Answered(f"{n}", ROW, {"p1": "1", "p2": "1"}, f"{n}", "xy"[n % 2]) for n in range(6)],
+    ],
+    ids=["nothing", "one item per group", "one person", "all the same"],
+)
+def test_there_are_none_where_nothing_can_be_told(answered: list[Answered]) -> None:
+    assert contrasts(answered) == {}
