@@ -25,6 +25,7 @@ from annotation.models import (
     WorkSession,
 )
 from annotation.protocols.base import Protocol, Question
+from annotation.protocols.tables import cells_as_read
 from annotation.rules import Reason
 from annotation.strata import lacking_of, usable_checks, with_strata
 
@@ -129,7 +130,8 @@ def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
     """Return a vote's answers as (question, option) in the words and order of the form."""
     item = protocol.parse(vote.assignment.story.content)
     given = answered_fields(vote)
-    return [(cell.title, cell.labels.get(given.get(cell.field, ""), "")) for cell in protocol.cells(item)]
+    cells = cells_as_read(protocol, item)
+    return [(cell.title, cell.labels.get(given.get(cell.field, ""), "")) for cell in cells]
 
 
 def work_so_far(enrollment: Enrollment) -> WorkSoFar:

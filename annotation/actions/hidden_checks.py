@@ -69,7 +69,7 @@ def set_check_key(
     the same text, and :class:`ChangedMeanwhile`.
     """
     story, standing = _lock_check(story)
-    problems = [*key_problems(story.story_id, story.cells, accepted), *_text_problems(story)]
+    problems = [*key_problems(story.story_id, story.cells, accepted), *_giveaways(story, accepted)]
     if problems:
         raise InvalidKey(problems)
     if standing and standing.results.exists():
@@ -164,11 +164,17 @@ def _lock_check(story: Story) -> tuple[Story, CheckKey | None]:
     return story, standing.select_for_update(no_key=True).first()
 
 
-def _text_problems(story: Story) -> Iterator[str]:
-    """Yield a problem if another story, which is no check, has the same text.
+def _giveaways(story: Story, accepted: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield a problem if another story has the same text and is no check, or if all suggestions are right.
 
-    Imports refuse such files, unless two files are imported at once.
+    Imports refuse a text that is there twice, unless two files are imported at once.
     """
+    suggested = story.protocol.suggested(story.item)
+    if all(suggested.get(cell.field) in accepted.get(cell.field, ()) for cell in story.cells):
+        yield _(
+            "Whoever changes none of the suggested answers would pass this check. Import it again, under "
+            "another id, with a wrong suggestion for at least one label."
+        )
     same = Story.objects.filter(study=story.study_id, text_hash=story.text_hash)
     for other in same.exclude(role=Story.Role.CHECK).values_list("story_id", flat=True)[:1]:
         yield _(

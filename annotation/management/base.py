@@ -4,10 +4,17 @@ from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.utils import ProgrammingError
+from psycopg.errors import UndefinedTable
 
 from accounts.errors import DomainError
 from annotation.errors import ImportRefused
 from annotation.models import Enrollment, Study
+
+_NO_TABLES = (
+    "The database has no tables of tomannot. Name the right one in DATABASE_URL (for the data of a demo, its "
+    "directory in TOMANNOT_VAR), or run manage.py migrate."
+)
 
 
 class ActionCommand(BaseCommand):
@@ -26,6 +33,10 @@ class ActionCommand(BaseCommand):
             raise CommandError("\n".join([*map(str, refusal.problems), str(refusal)])) from refusal
         except self.refusals as error:
             raise CommandError(str(error)) from error
+        except ProgrammingError as error:
+            if not isinstance(error.__cause__, UndefinedTable):
+                raise
+            raise CommandError(_NO_TABLES) from error
 
     def log(self, text: str) -> None:
         """Say how far the command is, on standard error."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import KEY_PATTERN, Part, Protocol, Question, Row, Scale
+from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 SUMMARY = 200
@@ -80,6 +80,15 @@ def read_entries(
     if len({entry["id"] for entry in entries}) < len(entries):
         raise ValueError(f"{name}: two of them have the same id.")
     return entries
+
+
+def cells_as_read(protocol: Protocol, item: Any) -> list[FormCell]:
+    """Return what a form asks in the order of the page: row by row if the protocol asks so."""
+    cells = list(protocol.cells(item))
+    if not protocol.by_row:
+        return cells
+    rows = {cell.row.key: place for place, cell in reversed(list(enumerate(cells)))}
+    return sorted(cells, key=lambda cell: rows[cell.row.key])
 
 
 class TableProtocol(Protocol):

@@ -8,6 +8,7 @@ from typing import Any
 from annotation import rules
 from annotation.models import Adjudication, Story, Study
 from annotation.protocols.base import FormCell
+from annotation.protocols.tables import cells_as_read
 from dashboard.stories.queries import ballots, standing_decisions
 
 
@@ -76,10 +77,8 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
                 given[choice.field][choice.option] += 1
         item, protocol = story.item, study.protocol
         suggested = protocol.suggested(item)
-        cells = list(protocol.cells(item))
-        rows = {cell.row.key: place for place, cell in reversed(list(enumerate(cells)))}
         found[story.pk] = [
             Label(cell, given[cell.field], suggested.get(cell.field, ""), decided.get((story.pk, cell.field)))
-            for cell in sorted(cells, key=lambda cell: rows[cell.row.key])
+            for cell in cells_as_read(protocol, item)
         ]
     return found

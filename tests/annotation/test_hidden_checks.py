@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -24,6 +25,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.rules import Reason, Refusal
+from dashboard.settings.sample_study import SAMPLES
 from tests import builders
 from tests.worlds import built_once
 
@@ -246,6 +248,18 @@ def test_known_answers_are_complete_and_stay_once_somebody_answered(study: Study
     assert set(results.values_list("key", "passed")) == {(second.pk, False)}
     with pytest.raises(WrongState, match="can’t change"):
         actions.set_check_key(story=check, accepted=builders.ACCEPTED, by=None, now=NOW)
+
+
+def test_a_check_that_is_passed_without_changing_anything_is_no_check() -> None:
+    file = SAMPLES["belief-labels"].parent / "stories.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[:2]]
+    study = builders.make_study("labels", protocol="belief-labels", stories=rows[:1])
+    builders.import_rows(study, rows[1:], role=Story.Role.CHECK)
+    (check,) = study.stories.filter(role=Story.Role.CHECK)
+    right = {field: [option] for field, option in study.protocol.suggested(check.item).items()}
+    with pytest.raises(InvalidKey, match="changes none of the suggested answers"):
+        actions.set_check_key(story=check, accepted=right, by=None, now=NOW)
+    actions.set_check_key(story=check, accepted=right | {"order.b1": ["3"]}, by=None, now=NOW)
 
 
 def test_rules_are_checked_and_changes_logged(study: Study) -> None:

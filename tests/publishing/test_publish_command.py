@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command, load_command_class
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.models import Study
@@ -125,6 +125,15 @@ def test_never_writes_over_something(small: Study, tmp_path: Path, there: str) -
     assert code == 1
     assert "not an empty directory" in err
     assert not Release.objects.exists()
+
+
+def test_a_database_without_tables_is_named_in_words() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_study RENAME TO elsewhere")
+        code, _, err = run("small")
+        transaction.set_rollback(True)
+    assert code == 1
+    assert err.startswith("The database has no tables of tomannot. Name the right one in DATABASE_URL")
 
 
 @pytest.mark.usefixtures("built_at_once")
