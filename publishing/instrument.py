@@ -11,7 +11,7 @@ from django.utils.translation import override
 
 from annotation.models import InstructionText
 from annotation.protocols.base import Protocol
-from annotation.written_instructions import as_written, read_examples, sections_of
+from annotation.protocols.instructions import as_written, read_examples, sections_of
 from publishing.card.markdown import bullets, code, fenced, paragraphs, text
 from publishing.facts import Tally
 from publishing.files import jsonl

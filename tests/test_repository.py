@@ -158,7 +158,7 @@ def test_every_template_compiles() -> None:
 
 def test_no_template_is_unused() -> None:
     """Loaded by Python or another template, or overriding one of an installed package."""
-    sources = [path for path in tracked_files() if path.suffix in {".py", ".html"}]
+    sources = [path for path in tracked_files() if path.suffix in {".py", ".html", ".txt"}]
     used = {name for path in sources for name in TEMPLATE_NAME.findall(text_of(path))}
     # Django looks these up by itself.
     used |= {"400.html", "403.html", "403_csrf.html", "404.html", "500.html"}

@@ -12,7 +12,7 @@ from accounts.rows import locked
 from annotation.actions.events import record_event
 from annotation.errors import InvalidStudy
 from annotation.models import Event, InstructionText, Study
-from annotation.written_instructions import as_written, read_examples
+from annotation.protocols.instructions import as_written, read_examples
 
 
 @transaction.atomic

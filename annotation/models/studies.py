@@ -17,7 +17,7 @@ from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Instructions, Protocol
-from annotation.written_instructions import sections_of, stored_examples
+from annotation.protocols.instructions import sections_of, stored_examples
 
 STORY_LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 """A language tag (BCP 47), as screen readers and browsers take it."""

@@ -4,12 +4,10 @@ SimpleToM (Gu et al., appendix I.3) has both ratings from models. People's ratin
 released beside the models' (``harmfulness_predicted`` and ``unethicality_predicted`` of a story's row).
 """
 
-from annotation.protocols.base import Instructions, Part, Protocol, Scale, Section, _
+from annotation.protocols.base import Part, Protocol, Scale, _
+from annotation.protocols.instructions import in_template
 from annotation.protocols.validity import PROTOCOL as VALIDITY
 from annotation.protocols.validity.item import ValidityItem
-from annotation.protocols.validity.wording import example
-
-MILK = _("The milk in the fridge is sour, and the note that said so has fallen off. Jonas pours some of it.")
 
 
 class HarmRatings(Protocol):
@@ -40,24 +38,7 @@ class HarmRatings(Protocol):
             shows=("story",),
         ),
     )
-    instructions = Instructions(
-        sections=(
-            Section(_("Why we ask"), (_("How grave a story is may change how programs judge it."),)),
-            Section(_("What you see"), (_("A story of two sentences, and two questions about it."),)),
-            Section(
-                _("How to answer"),
-                (
-                    _("Choose a number from 1 to 5 for each question, and use the whole scale."),
-                    _("Harm and wrongdoing are two things: an accident can do great harm without any wrong."),
-                    _("There are no right answers: go by your own sense of it."),
-                ),
-            ),
-        ),
-        examples=(
-            example("harmfulness", "2", story=MILK, justification=_("An upset stomach, at worst.")),
-            example("unethicality", "1", story=MILK, justification=_("The note fell off by itself.")),
-        ),
-    )
+    instructions = in_template("annotation/protocols/harm_ratings.txt")
     example = VALIDITY.example
     parse = staticmethod(VALIDITY.parse)
     read = staticmethod(VALIDITY.read)

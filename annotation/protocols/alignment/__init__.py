@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.alignment.instructions import INSTRUCTIONS
 from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.instructions import in_template
 from annotation.protocols.tables import (
     LONGEST_KEY,
     Table,
@@ -23,7 +23,7 @@ from annotation.protocols.tables import (
     read_text,
 )
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION, Fields
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 COUNT = "count"
 MOST_MATCHES = 3
@@ -56,7 +56,7 @@ class Alignment(TableProtocol):
             help=_("Other words may say the same. A row that says more or something else does not match."),
         ),
     )
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/alignment.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
     others = ("predictor", FIRST)

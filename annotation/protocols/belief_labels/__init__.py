@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.protocols.base import Procedure, Question, Row, Scored, Words, _, field_name
-from annotation.protocols.belief_labels.instructions import INSTRUCTIONS
 from annotation.protocols.belief_labels.labels import LABELS
+from annotation.protocols.instructions import in_template
 from annotation.protocols.tables import Table, TableProtocol, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 BELIEFS = "beliefs"
 KEYS = [label.key for label in LABELS]
@@ -33,7 +33,7 @@ class BeliefLabels(TableProtocol):
         options=(),
         shows=("story",),
     )
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/belief_labels.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = {BELIEFS: {"actor": MAX_NAME, "belief": MAX_QUESTION}}

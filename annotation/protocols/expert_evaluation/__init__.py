@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Instructions, Procedure, Question, Row, Scored, Section, Words, _
+from annotation.protocols.base import Procedure, Question, Row, Scored, Words, _
 from annotation.protocols.human_performance import TEMPLATE_COLUMNS, compose
+from annotation.protocols.instructions import in_template
 from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_QUESTION, Told, read_row
-from annotation.protocols.validity.wording import example, part
+from annotation.protocols.wording import part
 
 CONDITIONS = "conditions"
 LIMITS = {"text": MAX_QUESTION + MAX_QUESTION}
-KETTLE = _("Ayla fills the kettle and goes to the car. Ayla believes the kettle is full.")
 
 
 class ExpertEvaluation(TableProtocol):
@@ -54,38 +54,7 @@ class ExpertEvaluation(TableProtocol):
         options=(),
         shows=("story",),
     )
-    instructions = Instructions(
-        sections=(
-            Section(
-                _("Why we ask"),
-                (_("Conditions are composed by a program. Some do not say what they should."),),
-            ),
-            Section(
-                _("What you see"),
-                (
-                    _("The story that all conditions of a template begin with, and the rest of each one."),
-                    _("A condition’s name says what is asked, and whether the belief is true or false."),
-                ),
-            ),
-            Section(
-                _("How to answer"),
-                (
-                    _("Structure: does the text tell what the name says, in the right order?"),
-                    _("Behaviour: would only somebody who follows the person’s belief answer right?"),
-                    _("Judge on your own: do not speak about it with the other expert before both are done."),
-                ),
-            ),
-        ),
-        examples=(
-            example(
-                "structure",
-                "0",
-                story=KETTLE,
-                row=_("forward-belief-false: Ayla sees that the kettle is empty. Is it full? No · Yes"),
-                justification=_("She sees the change, so her belief is not false."),
-            ),
-        ),
-    )
+    instructions = in_template("annotation/protocols/expert_evaluation.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "author": "story_generator_model"}
     headerless = TEMPLATE_COLUMNS

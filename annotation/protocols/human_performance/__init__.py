@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Procedure, _
-from annotation.protocols.human_performance.instructions import INSTRUCTIONS
+from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
 from annotation.protocols.multiple_choice.item import read as read_questions
 from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
@@ -88,7 +88,7 @@ class HumanPerformance(MultipleChoiceProtocol):
     name = "human-performance"
     version = "1"
     title = _("Questions about beliefs and actions")
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/human_performance.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"condition": "scenario_name"}
     headerless = TEMPLATE_COLUMNS

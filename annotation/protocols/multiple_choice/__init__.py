@@ -11,7 +11,7 @@ from typing import Any
 
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Option, Part, Protocol, Question, Scored, Words, _
-from annotation.protocols.multiple_choice.instructions import INSTRUCTIONS
+from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice.item import (
     LABELS_OF_CODES,
     MultipleChoiceItem,
@@ -21,7 +21,7 @@ from annotation.protocols.multiple_choice.item import (
     right_key,
     text_for_duplicates as item_words,
 )
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 NAME = "multiple-choice"
 QUESTION = "answer"
@@ -51,7 +51,7 @@ class MultipleChoiceProtocol(Protocol):
             option_order="free",
         ),
     )
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/multiple_choice.txt")
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     words = Words(_("question"), _("short stories, each with a question"))

@@ -11,7 +11,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols.base import Part, Words, _
 from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
 from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 
 def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice.item import key_of, read_choices
-from annotation.protocols.narrative_validation.instructions import INSTRUCTIONS
 from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""
@@ -49,7 +49,7 @@ class NarrativeValidation(TableProtocol):
             option_order="free",
         ),
     )
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/narrative_validation.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "source": "story_generator_model"}
     text = "narrative"

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from annotation.importing.problems import Problem
 from annotation.importing.rows import SourceRow, StoryRow
-from annotation.protocols.base import Instructions, Part, Procedure, Protocol, Scale, Scored, Words, _
-from annotation.protocols.ratings.instructions import EXAMPLES, SECTIONS
+from annotation.protocols.base import Part, Procedure, Protocol, Scale, Scored, Words, _
+from annotation.protocols.instructions import in_template
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,
@@ -20,7 +20,7 @@ from annotation.protocols.validity.fields import (
     Fields,
     read_each,
 )
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 LIMITS = {"story": MAX_STORY, "question": MAX_QUESTION, "answer_a": MAX_ACTION, "answer_b": MAX_ACTION}
 FIELDS = frozenset(("story_id", "core_id", "condition", "source", *LIMITS))
@@ -47,7 +47,7 @@ class RatingsProtocol(Protocol):
             ("unambiguous", _("Unambiguous"), _("Exactly one answer is right, without doubt."), ALL),
         )
     )
-    instructions = Instructions(SECTIONS, EXAMPLES)
+    instructions = in_template("annotation/protocols/ratings.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
 
     def parse(self, content: Mapping[str, Any]) -> Mapping[str, str]:

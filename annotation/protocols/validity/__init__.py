@@ -7,7 +7,7 @@ the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 from pathlib import Path
 
 from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Words, _
-from annotation.protocols.validity.instructions import INSTRUCTIONS
+from annotation.protocols.instructions import in_template
 from annotation.protocols.validity.item import ValidityItem, parse as parse_content
 from annotation.protocols.validity.lint import (
     LABELS_OF_CODES,
@@ -15,7 +15,7 @@ from annotation.protocols.validity.lint import (
     text_for_duplicates as story_words,
 )
 from annotation.protocols.validity.reading import read as read_rows
-from annotation.protocols.validity.wording import part
+from annotation.protocols.wording import part
 
 DIFFERENT_FROM_COMMONSENSE = Question(
     key="q1",
@@ -94,7 +94,7 @@ class ValidityProtocol(Protocol):
     version = "1"
     title = _("Story validity")
     questions = (DIFFERENT_FROM_COMMONSENSE, UNLIKELY_TO_BE_NOTICED, ACTION_WHEN_NOT_AWARE, ACTION_WHEN_AWARE)
-    instructions = INSTRUCTIONS
+    instructions = in_template("annotation/protocols/validity.txt")
     finding_labels = LABELS_OF_CODES
     example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
     layout = "theory-of-mind"

@@ -14,7 +14,7 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, InstructionText, Membership, Study, Vote
 from annotation.protocols import get_protocol
-from annotation.written_instructions import as_written, read_examples, stored_examples
+from annotation.protocols.instructions import as_written, read_examples, stored_examples
 from dashboard.settings.configuration import InvalidConfiguration
 from qualification import actions as qualification_actions
 from tests import builders

@@ -1,6 +1,6 @@
-"""Names of the parts of a story or item, shared by questions and worked examples."""
+"""Labels of the parts of a story or item, shared by questions and worked examples."""
 
-from annotation.protocols.base import Part, WorkedExample, _
+from annotation.protocols.base import Part, _
 
 PART_LABELS: dict[str, str] = {
     "person": _("Main character"),
@@ -23,11 +23,3 @@ PART_LABELS: dict[str, str] = {
 def part(name: str, text: str) -> Part:
     """Return a part with its label. Raise ``KeyError`` for an unknown name."""
     return Part(name=name, label=PART_LABELS[name], text=text)
-
-
-def example(
-    question: str, option: str, /, *, justification: str, answer: str = "", **texts: str
-) -> WorkedExample:
-    """Return a worked example that shows the parts with these names and texts, in this order."""
-    parts = tuple(part(name, text) for name, text in texts.items())
-    return WorkedExample(question, option, parts, justification, answer)

@@ -1,15 +1,49 @@
-"""A study's own instructions as plain text: what researchers write, and what is stored of it."""
+"""Instructions as plain text: those that come with a protocol, and what researchers write themselves."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
-from django.utils.translation import gettext as _
+from django.template.loader import render_to_string
+from django.utils.translation import get_language, gettext as _
 
 from annotation.protocols.base import Instructions, Part, Question, Section, WorkedExample
+from annotation.protocols.wording import part
 
 ANSWER, WHY = "Answer", "Why"
 """Labels of an example's last two lines."""
+
+
+class _InTemplate:
+    def __init__(self, template: str) -> None:
+        self.template = template
+
+    def __get__(self, protocol: object, owner: type) -> Instructions:
+        return _translated(self.template, get_language())
+
+
+def in_template(template: str) -> Instructions:
+    """Return a protocol's instructions as a template says them in the language of the reader.
+
+    The page is written as :func:`sections_of` reads it. Examples follow, each below “## question: option”
+    with a line “name: text” for every part, then “answer: …” if the options are the item's own, and “why: …”.
+    """
+    return cast("Instructions", _InTemplate(template))
+
+
+@cache
+def _translated(template: str, language: str | None) -> Instructions:
+    page, *examples = render_to_string(template).split("\n## ")
+    return Instructions(sections_of(page), tuple(_worked(example) for example in examples))
+
+
+def _worked(text: str) -> WorkedExample:
+    about, *lines = (line.split(": ", 1) for line in text.strip().splitlines())
+    said = dict(lines)
+    why, answer = said.pop("why"), said.pop("answer", "")
+    parts = tuple(part(name, words) for name, words in said.items())
+    return WorkedExample(about[0], about[1], parts, why, answer)
 
 
 def _blocks(text: str) -> list[str]:
