@@ -119,6 +119,9 @@ def test_a_commands_section_has_the_options_that_help_has(name: str) -> None:
     text = section(page("docs/commands.md"), name)
     assert set(re.findall(r"--[a-z][a-z-]+", text)) == own_options(name, own_commands()[name])
     assert "Exit codes: 0 " in text
+    said = own_commands()[name].create_parser("manage.py", name).format_help()
+    assert "Exit codes: 0 " in said
+    assert re.search(rf"^    .*manage.py {name}", said, re.MULTILINE)
 
 
 def variables_read() -> set[str]:

@@ -1,8 +1,11 @@
-"""The base of all commands: help as it is written, refusals as exit code 1, studies and people by name."""
+"""The base of all commands: help from docs/commands.md, refusals as exit code 1, studies by name."""
 
+import re
+import textwrap
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.utils import ProgrammingError
 from psycopg.errors import UndefinedTable
@@ -15,14 +18,26 @@ _NO_TABLES = (
     "The database has no tables of tomannot. Name the right one in DATABASE_URL (for the data of a demo, its "
     "directory in TOMANNOT_VAR), or run manage.py migrate."
 )
+PAGE = settings.BASE_DIR / "docs" / "commands.md"
+
+
+def documented(command: str) -> str:
+    """Return what the page says of a command, but for its synopsis and table, which argparse writes."""
+    section = re.search(
+        rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
+    said = [one for one in text.strip().split("\n\n")[1:] if not one.startswith("|")]
+    return "\n\n".join(one if one.startswith("    ") else textwrap.fill(one, 100) for one in said)
 
 
 class ActionCommand(BaseCommand):
-    """A command that calls an action. Its help keeps its lines; ``refusals`` end it with exit code 1."""
+    """A command that calls an action, with :func:`documented` help; ``refusals`` end it with exit code 1."""
 
     refusals: tuple[type[Exception], ...] = (DomainError,)
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        self.help = documented(subcommand)
         options["formatter_class"] = RawDescriptionHelpFormatter
         return super().create_parser(prog_name, subcommand, **options)
 

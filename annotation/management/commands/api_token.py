@@ -12,17 +12,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Make an API token for a researcher and print its secret, list theirs, or revoke one.
-
-The secret is printed once and stored nowhere. The token never opens more than its owner may do.
-
-examples:
-  manage.py api_token ada --name "nightly export" --scope votes:read --study my-study --days 90
-  manage.py api_token ada --list
-  manage.py api_token ada --revoke 7
-
-exit codes: 0 done · 1 there is no such account, study or token, or it cannot be made · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("owner", metavar="NAME", help="the account whose token it is")
         does = parser.add_mutually_exclusive_group(required=True)

@@ -15,21 +15,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Import story files into a study.
-
-Formats, told apart by themselves: story-data rows (JSON lines or CSV), the generator's processed
-rows (pairs ID_aware and ID_action), and raw model completions. See docs/importing.md.
-
-Each file is imported as a whole or not at all. Importing a file again adds nothing. Warnings about
-single stories (lint) are stored with them and refuse nothing.
-
-examples:
-  manage.py import_stories my-study stories.jsonl
-  manage.py import_stories my-study batch1.jsonl batch2.csv --dry-run
-  manage.py import_stories my-study five.jsonl --role qualification
-
-exit codes: 0 every file is in · 1 a file was refused (the others are in) · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files to import")

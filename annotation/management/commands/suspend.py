@@ -7,16 +7,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Give a person no more stories, or (--lift) let them go on. The votes they gave stay.
-
-The person reads the reason on their page, so write it for them. It is in the audit log, too.
-
-examples:
-  manage.py suspend 17 --reason "Forty answers came within a minute. Please write to us."
-  manage.py suspend 17 --lift --reason "We talked about it."
-
-exit codes: 0 done · 1 there is no such person, or it cannot be done in their state · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"

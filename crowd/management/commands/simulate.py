@@ -53,24 +53,6 @@ PROBABILITIES = {
 
 
 class Command(ActionCommand):
-    help = """Let simulated annotators work on a study, over real HTTP, against a running server.
-
-They open personal links, consent, take the test, and judge one story after another with the forms on
-the pages. Some leave, come back, submit twice or late. The same seed gives the same annotators with the
-same opinions. Their right answers come from --truth by story id; for other stories a truth is invented
-that all of them share (--valid is the share of valid stories).
-
-Simulated answers never mix with real ones: the study becomes a TEST RUN FOR GOOD. A study in which real
-people have taken part is refused, and so is any server that is not on this machine.
-
-examples:
-  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 25 --seed 1
-  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 100 --seed 7 --careful 0.26
-  manage.py simulate sample --base-url http://127.0.0.1:8000 --annotators 5 --seed 1 --pace 1 --json
-
-exit codes: 0 all annotators did their part · 1 refused, or an error occurred (it is in the report) ·
-2 wrong usage · 130 stopped by Ctrl-C"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study; becomes a test run")
         parser.add_argument(

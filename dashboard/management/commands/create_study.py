@@ -15,21 +15,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Create a study, in state draft.
-
-Without a configuration file the study follows the published procedure: the validity protocol, three
-votes per story, at most 500 stories a person, five test stories of ours with their answer key, and
-a consent text of ours that you should read. It has no stories yet: import_stories brings them.
-
-With a configuration file (docs/studies.md; sample_study/study.json is one) everything is as it says.
-
-examples:
-  manage.py create_study my-study --contact lab@example.org --owner ada
-  manage.py create_study my-study --config my-study/study.json
-  manage.py create_study my-study --config my-study/study.json --json
-
-exit codes: 0 created · 1 refused, nothing was created · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "slug", metavar="SLUG", help="short name, for addresses: letters, digits, - and _"

@@ -49,18 +49,6 @@ class Stop(Exception):
 
 class Command(ActionCommand):
     requires_migrations_checks = False
-    help = """Run tomannot with a sample study: web server, Celery worker and beat, until Ctrl-C.
-
-Without DATABASE_URL and REDIS_URL an embedded PostgreSQL and Redis run as long as the demo does. Its
-data stays in var/ (TOMANNOT_VAR), so a second start goes on where the first one ended. The
-researcher's password is a new one at every start.
-
-examples:
-  manage.py demo
-  manage.py demo --port 8765
-  manage.py demo --study ratings
-
-exit codes: 0 stopped by Ctrl-C or SIGTERM · 1 could not start, or one of its processes ended"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -21,23 +21,6 @@ MOST_SEED = 2**62
 
 class Command(ActionCommand):
     refusals = (DomainError, OSError)
-    help = """Draw questions from a release into a new study, to see how well people answer them.
-
-So many stories of each scenario are chosen by a seed, whole: with their questions from every question
-set. People answer them in a draft study with the multiple-choice protocol, and the study's page
-“Accuracy” compares their answers with the right ones. A release of a rehearsal makes a rehearsal.
-
-Who may answer (--who): people who are qualified in the released study (then: manage.py invite STUDY
---qualified), people who pass a round of their own (--round FILE, the object that “qualification” holds
-in a study's configuration), or anyone who is invited. People who were shown the drawn stories in the
-released study are excluded unless too few others remain; --viewers decides it.
-
-examples:
-  manage.py draw_baseline pilot 1
-  manage.py draw_baseline pilot 1 --study pilot-people --seed 7 --consent consent.txt
-  manage.py draw_baseline trial 1 --who anyone --votes 5 --truth truth.json
-
-exit codes: 0 drawn · 1 refused, nothing was created · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study that was released")

@@ -12,18 +12,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Open a study: from now on people are let in and given stories.
-
-Says everything that still keeps it from opening, as on the study's page. A real study may open without
-some of it, if you accept each gap by its name. A study that is open already stays open.
-
-examples:
-  manage.py open_study my-study
-  manage.py open_study my-study --accept pay mail
-  manage.py open_study my-study --filter majority
-
-exit codes: 0 the study is open · 1 it cannot open yet, or there is no such study · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         gaps = ["consent_edited", "pay", "mail"]

@@ -27,31 +27,8 @@ RESUME_SECONDS = 10.0
 PING_SECONDS = 2.0
 TIMED_OUT, FAILED = 3, 4
 
-HELP = """\
-Request a release of a study, wait until a Celery worker has built it, and print its directory on
-standard output. Progress goes to standard error.
-
-If a release of the study is already being built, or its worker was killed, resume it and wait for it. A new
-release is only requested if none is unfinished.
-"""
-EPILOG = """\
-examples:
-  manage.py publish_release pilot
-  manage.py publish_release pilot --output ./pilot-1
-  manage.py publish_release pilot --timeout 60 --json
-
-exit codes:
-  0  published
-  1  refused: no such study, no complete story, the output directory is taken, or a release with another
-     filter is being built
-  2  wrong arguments
-  3  not published in time; the release stays queued; run this again to wait for it
-  4  the release failed; the message says why
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
     refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -9,18 +9,6 @@ from integrity.catalogue import CHECKS, CheckOutcome, run
 
 
 class Command(ActionCommand):
-    help = """Check every promise about the stored rows. Changes nothing.
-
-Prints one line per check: “ok” or “BROKEN”, the number of the invariant, and the check's name. A broken
-check also prints what is wrong, the number of rows, and the ids of the first of them.
-
-examples:
-  manage.py check_integrity
-  manage.py check_integrity --study my-study
-  manage.py check_integrity --json
-
-exit codes: 0 all checks passed · 1 a check failed or could not run, or no such study · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--study", metavar="SLUG", help="check this study only")
         parser.add_argument("--json", action="store_true", help="print one JSON object")

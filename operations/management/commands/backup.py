@@ -12,16 +12,6 @@ from operations.actions import back_up
 
 class Command(ActionCommand):
     refusals = (DomainError, DatabaseError, OSError)
-    help = """Back up the database, published releases and waiting uploads to a new directory.
-
-Everything is of one moment, and people can go on working. SECRET_KEY is not in it: keep it elsewhere, or
-nobody's link works after a restore. The directory holds personal data; only its owner can enter it.
-
-examples:
-  manage.py backup /backups/2026-11-23
-  (cd /backups/2026-11-23 && sha256sum --quiet -c MANIFEST)
-
-exit codes: 0 everything is in it · 1 refused, or a release on the disk is damaged and not in it"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", metavar="DIR", type=Path, help="a directory that does not exist")

@@ -11,16 +11,6 @@ from operations.doctor import Level, examine
 
 class Command(ActionCommand):
     requires_system_checks = ()  # they are among what it examines
-    help = """Examine this installation: servers, settings, public address, workers, storage, mail, platforms.
-
-Prints one line per finding, “ok”, “warning” or “PROBLEM”, and how to mend it. Changes nothing. Run it as
-the account and with the environment that web and workers have.
-
-examples:
-  manage.py doctor
-  manage.py doctor --json
-
-exit codes: 0 no problem · 1 a problem · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -39,34 +39,8 @@ REFUSED, WRONG_USE, UNREACHABLE, OCCUPIED = 1, 2, 3, 4
 TOKEN_VARIABLE = "HF_TOKEN"  # noqa: S105 (the name of a variable)
 HERE = {"localhost", "127.0.0.1", "::1"}
 
-HELP = """\
-Copy a published release to an outside place and compare every file there with MANIFEST. Prints its address on
-standard output; progress goes to standard error. After an interruption, run it again to complete it. Another
-release at the place is never overwritten.
-
-  s3://bucket/prefix      S3 or a compatible store (S3_ENDPOINT_URL); credentials as for boto3
-  huggingface:owner/name  a dataset repository; token from HF_TOKEN, or asked for
-  zip:PATH                a zip for Zenodo, with PATH's name and .zenodo.json beside it
-"""
-EPILOG = """\
-examples:
-  manage.py deposit_release pilot 1 --to s3://our-datasets/pilot/1 --dry-run
-  manage.py deposit_release pilot 1 --to huggingface:our-lab/pilot --public
-  manage.py deposit_release pilot 1 --to zip:pilot-1.zip --json
-
-exit codes:
-  0  complete and compared (with --dry-run: possible)
-  1  refused: no such published release, withdrawn, a test run, no write access, wrong visibility, or an
-     error there
-  2  wrong arguments, or no token and no terminal to ask for it
-  3  the place was unreachable or broke off; run this again to continue
-  4  something else is there
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the release")

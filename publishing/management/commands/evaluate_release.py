@@ -17,30 +17,8 @@ from publishing.files.directory import check_free
 USAGE = 2
 ENCODER = "encoder.jsonl"
 
-HELP = """\
-Score models on a release, from its files and theirs alone: accuracy by question set, scenario and severity;
-every two models compared; the gap between easier and harder questions of one story. Votes on stories are
-compared with those of each annotator. See docs/releases.md.
-"""
-EPILOG = """\
-each line of a file, one file per model:
-  {"id": "s0001_action", "answer": "A"}           an answer to a question: label or text, null for none
-  {"story_id": "s0001", "q1": "yes", "q2": "no"}  a vote on a story, with every question of the form
-
-examples:
-  manage.py evaluate_release ./pilot-1 small.jsonl large.jsonl --output ./results
-  manage.py evaluate_release ./pilot-1 --encoder ./weights/minilm
-  manage.py evaluate_release ./pilot-1 small.jsonl --config behavior-qa --json
-
-exit codes:
-  0  evaluated
-  1  refused: every problem says file, line and what to do
-  2  wrong arguments, or a file cannot be read or written
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -13,28 +13,8 @@ from annotation.management.base import ActionCommand
 from publishing.actions.reimport import import_release
 from tomannot import clock
 
-HELP = """\
-Import a release as a study: all its stories, under the protocol that it names, with its description, data
-statement and sides of the right answers. The DOI stays with the release, since a DOI names one release only.
-The directory is checked first, as by verify_release, except for its machine validation.
-
-Without votes, the study is a draft in which the stories can be judged anew. With --with-votes it is closed
-and has every counted vote, by anonymous annotators. A release of it has the same rows and the same figures.
-"""
-EPILOG = """\
-examples:
-  manage.py import_release ./pilot-1 --study pilot-again
-  manage.py import_release ./pilot-1 --study pilot-copy --with-votes --json
-
-exit codes:
-  0  imported
-  1  refused (not sound, a study of that name, a protocol that is not installed); nothing was created
-  2  wrong arguments
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
     refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -14,27 +14,8 @@ from publishing.verification import CHECKS, Report, check_release
 FINDINGS = 1
 USAGE = 2
 
-HELP = """\
-Check a release directory on its own: hashes and rows; verdicts, counts and statistics, recomputed from the
-votes; copies, charts and descriptions; and that nothing identifies the annotators.
-What is in no other file is accepted: stories and votes, recruitment, test
-results and pay, and the changes since the previous release.
-Needs no database and no server, and changes nothing.
-"""
-EPILOG = """\
-examples:
-  manage.py verify_release var/releases/pilot/1
-  manage.py verify_release ./pilot-1 --no-machine-validation --json
-
-exit codes:
-  0  nothing is wrong
-  1  something is wrong; every finding says where
-  2  wrong arguments, or the directory cannot be read
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -11,25 +11,8 @@ from publishing.actions.published import withdraw_release
 from publishing.models import Deposit, Release
 from tomannot import clock
 
-HELP = """\
-Mark a published release as withdrawn. Its page, the feed and every list show this with the reason, and
-nothing is deposited or drawn from it any more. The files stay unchanged and can still be downloaded. This
-cannot be undone. Places where the release was deposited are listed: mark it there yourself.
-"""
-EPILOG = """\
-examples:
-  manage.py withdraw_release pilot 1 --reason "The key information of scenario 7 is wrong."
-
-exit codes:
-  0  withdrawn
-  1  refused: no such release, not published, withdrawn already, or no reason
-  2  wrong arguments
-"""
-
 
 class Command(ActionCommand):
-    help = f"{HELP}\n{EPILOG}"
-
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("number", metavar="NUMBER", type=int, help="the release")

@@ -9,17 +9,6 @@ from recruitment.queries import CheckedCode, check_code
 
 
 class Command(ActionCommand):
-    help = """Say whose completion code this is, and what they have done.
-
-A code shows that somebody reached the end. People share codes, so give the participant's id from the
-platform as well: it says whether the code is theirs.
-
-examples:
-  manage.py check_code my-study KXM4Q-9TQPA
-  manage.py check_code my-study kxm4q9tqpa --participant 5f3a9c0de1
-
-exit codes: 0 a code of this study (and participant) · 1 it is not, or no such study · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("code", metavar="CODE", help="the code, as it was pasted")

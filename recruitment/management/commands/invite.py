@@ -23,26 +23,6 @@ def how_many(text: str) -> int:
 
 
 class Command(ActionCommand):
-    help = """Invite people to a study and print a personal link for each, one a line.
-
-Every link is one person's own: it opens their place in the study, works until you replace it, the
-person's data is deleted, or SECRET_KEY changes, and can be sent to them again. Nobody needs a password.
-
-examples:
-  manage.py invite my-study
-  manage.py invite my-study --count 25 > links.txt
-  manage.py invite my-study --count 3 --json
-  manage.py invite my-study --email ada@example.org --email bob@example.org --language de
-  manage.py invite baseline --qualified > links.tsv
-
-With --email the link is sent there as well. You vouch for the address: it counts as confirmed, so the
-person can have the link sent again, and somebody known by it keeps their place.
-
-With --qualified a line has two links: the one that the person has had in the other study, by which
-you know whom to write to, and the one to this study.
-
-exit codes: 0 links printed · 1 no such study, nobody to invite, or no mail can be sent · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument(

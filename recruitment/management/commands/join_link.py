@@ -19,24 +19,6 @@ TEXTS = {
 
 
 class Command(ActionCommand):
-    help = """Give a study one link for everybody who comes from a platform or a list, and print it.
-
-The platform puts the participant's id into the link. The same id is the same person. At the end people
-see a completion code of their own, and with --return-url a button that leads back.
-
-Running it again changes the settings that are named, and no others. Ids of one --source are the same
-people in every study that names it; without one, ids belong to this study alone. --platform fills in
-what is known of a platform; what else is named counts more.
-
-examples:
-  manage.py join_link my-study
-  manage.py join_link my-study --platform connect
-  manage.py join_link my-study --parameter PROLIFIC_PID --source prolific \\
-      --return-url "https://app.example.org/done?cc={code}"
-  manage.py join_link my-study --remove
-
-exit codes: 0 done · 1 no such study, or a setting that cannot be used · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", metavar="SLUG", help="the study")
         parser.add_argument("--platform", choices=PLATFORMS, help="fill in what is known of this one")

@@ -11,18 +11,6 @@ from tomannot import clock
 
 
 class Command(ActionCommand):
-    help = """Print a person's own link again, send it to them, or replace it.
-
---revoke ends every link and every open page of the person in this study, for instance when a link has
-got into other hands; then it prints the new one. --send mails the link to the address that the person
-confirmed.
-
-examples:
-  manage.py personal_link 17
-  manage.py personal_link 17 --revoke --send
-
-exit codes: 0 done · 1 there is no such person, or no mail can be sent to them · 2 wrong usage"""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"

@@ -12,17 +12,6 @@ from recruitment.platforms import PLATFORMS, platform_named
 
 class Command(ActionCommand):
     refusals = (MarketplaceError,)
-    help = """Have a platform tell this site when submissions and studies change; print the secret for .env.
-
-Without it everything works too: campaigns are compared with their platform every few minutes. With it
-that happens within half a minute. PUBLIC_URL must be an https address that the platform can reach.
-Running it again changes nothing that is there.
-
-examples:
-  manage.py webhook prolific
-  manage.py webhook prolific --rehearsal
-
-exit codes: 0 subscribed · 1 there is no account, or the platform refused or did not answer · 2 wrong usage"""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("platform", choices=PLATFORMS, metavar="PLATFORM", help=", ".join(PLATFORMS))
