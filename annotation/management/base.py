@@ -22,13 +22,13 @@ PAGE = settings.BASE_DIR / "docs" / "commands.md"
 
 
 def documented(command: str) -> str:
-    """Return what the page says of a command, but for its synopsis and table, which argparse writes."""
+    """Return what the page says of a command and its options; argparse writes the synopsis."""
     section = re.search(
         rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
-    said = [one for one in text.strip().split("\n\n")[1:] if not one.startswith("|")]
-    return "\n\n".join(one if one.startswith("    ") else textwrap.fill(one, 100) for one in said)
+    said = text.strip().split("\n\n")[1:]
+    return "\n\n".join(one if one.startswith(("    ", "|")) else textwrap.fill(one, 100) for one in said)
 
 
 class ActionCommand(BaseCommand):

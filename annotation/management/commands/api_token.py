@@ -13,20 +13,14 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("owner", metavar="NAME", help="the account whose token it is")
+        parser.add_argument("owner", metavar="NAME")
         does = parser.add_mutually_exclusive_group(required=True)
-        does.add_argument("--name", metavar="TEXT", help="make a token, and call it this")
-        does.add_argument("--list", action="store_true", help="list the account's tokens")
-        does.add_argument("--revoke", type=int, metavar="NUMBER", help="revoke the token with this number")
-        parser.add_argument(
-            "--scope",
-            action="append",
-            default=[],
-            choices=ApiToken.Scope.values,
-            help="what it is for; may be repeated",
-        )
-        parser.add_argument("--study", metavar="SLUG", help="the only study it opens")
-        parser.add_argument("--days", type=int, default=90, metavar="N", help="how long it works (90)")
+        does.add_argument("--name", metavar="TEXT")
+        does.add_argument("--list", action="store_true")
+        does.add_argument("--revoke", type=int, metavar="NUMBER")
+        parser.add_argument("--scope", action="append", default=[], choices=ApiToken.Scope.values)
+        parser.add_argument("--study", metavar="SLUG")
+        parser.add_argument("--days", type=int, default=90, metavar="N")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = User.objects.filter(username=options["owner"]).first()

@@ -16,17 +16,12 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files to import")
-        parser.add_argument(
-            "--role",
-            choices=Story.Role.values,
-            default=Story.Role.MAIN.value,
-            help="what the stories are for",
-        )
-        parser.add_argument("--license", default="", help="the licence of the files, named in releases")
-        parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
-        parser.add_argument("--json", action="store_true", help="print one JSON object per file")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+        parser.add_argument("--role", choices=Story.Role.values, default=Story.Role.MAIN.value)
+        parser.add_argument("--license", default="")
+        parser.add_argument("--dry-run", action="store_true")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])

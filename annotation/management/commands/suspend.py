@@ -8,11 +8,9 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
-        )
-        parser.add_argument("--reason", required=True, metavar="TEXT", help="why, for the person to read")
-        parser.add_argument("--lift", action="store_true", help="end the suspension instead")
+        parser.add_argument("enrollment", type=enrollment_number, metavar="ENROLLMENT")
+        parser.add_argument("--reason", required=True, metavar="TEXT")
+        parser.add_argument("--lift", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         act = actions.reinstate if options["lift"] else actions.suspend

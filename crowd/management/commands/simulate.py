@@ -27,50 +27,39 @@ DEFAULTS = Behaviour()
 PEOPLE = Population()
 Chosen = TypeVar("Chosen", Population, Behaviour)
 MOST_PEOPLE = 10_000
-SETTINGS: dict[str, tuple[type, Any, str]] = {
-    "truth": (Path, None, "right answers, {story id: {question: option}} (default: the sample study's)"),
-    "valid": (float, 0.6, "share of valid stories among those without a known truth (default 0.6)"),
-    "concurrency": (int, 8, "simultaneous requests, 1 to 64 (default 8)"),
-    "max-seconds": (float, 600.0, "stop all annotators after this time (default 600)"),
-    "pace": (float, 0.0, "1: 45 s per story in the median; 0: no think time (default 0)"),
-    "stories-each": (int, None, "stories that each annotator judges (default: all they are given)"),
-    "late-seconds": (
-        float,
-        None,
-        "delay of a late submission (default: the study's lease plus 5 s; a shorter run has none)",
-    ),
+SETTINGS: dict[str, tuple[type, Any]] = {
+    "truth": (Path, None),
+    "valid": (float, 0.6),
+    "concurrency": (int, 8),
+    "max-seconds": (float, 600.0),
+    "pace": (float, 0.0),
+    "stories-each": (int, None),
+    "late-seconds": (float, None),
 }
+"""Options with their kinds and defaults."""
 PROBABILITIES = {
-    "careful": (PEOPLE.careful, "share of careful annotators (skill 0.97 to 1, others 0.6 to 0.8)"),
-    "declines": (PEOPLE.declines, "share who decline the consent text"),
-    "without-javascript": (PEOPLE.without_javascript, "share whose browser submits plain forms"),
-    "leaves": (DEFAULTS.leaves, "per story: close the page without answering"),
-    "comes-back": (DEFAULTS.comes_back, "of those who left: open the link again and continue"),
-    "submits-twice": (DEFAULTS.submits_twice, "per story: submit the same form twice"),
-    "submits-incomplete": (DEFAULTS.submits_incomplete, "per story: submit an incomplete form first"),
-    "comes-late": (DEFAULTS.comes_late, "per story: put it aside for --late-seconds, then submit"),
+    "careful": PEOPLE.careful,
+    "declines": PEOPLE.declines,
+    "without-javascript": PEOPLE.without_javascript,
+    "leaves": DEFAULTS.leaves,
+    "comes-back": DEFAULTS.comes_back,
+    "submits-twice": DEFAULTS.submits_twice,
+    "submits-incomplete": DEFAULTS.submits_incomplete,
+    "comes-late": DEFAULTS.comes_late,
 }
 
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study; becomes a test run")
-        parser.add_argument(
-            "--base-url", required=True, metavar="URL", help="the running server, on this machine"
-        )
-        parser.add_argument("--annotators", required=True, type=int, metavar="N", help="their number")
-        parser.add_argument(
-            "--seed", required=True, type=int, metavar="S", help="decides their skills and answers"
-        )
-        for name, (kind, default, text) in SETTINGS.items():
-            parser.add_argument(
-                f"--{name}", type=kind, default=default, help=text, metavar=kind.__name__.upper()
-            )
-        for name, (default, text) in PROBABILITIES.items():
-            parser.add_argument(
-                f"--{name}", type=float, default=default, metavar="P", help=f"{text} (default {default})"
-            )
-        parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("--base-url", required=True, metavar="URL")
+        parser.add_argument("--annotators", required=True, type=int, metavar="N")
+        parser.add_argument("--seed", required=True, type=int, metavar="S")
+        for name, (kind, default) in SETTINGS.items():
+            parser.add_argument(f"--{name}", type=kind, default=default, metavar=kind.__name__.upper())
+        for name, default in PROBABILITIES.items():
+            parser.add_argument(f"--{name}", type=float, default=default, metavar="P")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)

@@ -16,16 +16,12 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "slug", metavar="SLUG", help="short name, for addresses: letters, digits, - and _"
-        )
-        parser.add_argument("--config", type=Path, metavar="FILE", help="the study's configuration (JSON)")
-        parser.add_argument("--title", help="what annotators read at the top (default: from the slug)")
-        parser.add_argument(
-            "--contact", metavar="EMAIL", help="whom annotators can write to (default: DEFAULT_FROM_EMAIL)"
-        )
-        parser.add_argument("--owner", metavar="NAME", help="account of the owner (default: nobody)")
-        parser.add_argument("--json", action="store_true", help="print the study as a JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("--config", type=Path, metavar="FILE")
+        parser.add_argument("--title")
+        parser.add_argument("--contact", metavar="EMAIL")
+        parser.add_argument("--owner", metavar="NAME")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         config, owner = self._configuration(options), self._owner(options["owner"])

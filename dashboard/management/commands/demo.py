@@ -51,21 +51,9 @@ class Command(ActionCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--port", type=int, help=f"the port to serve on (default: {FIRST_PORT} or the next free one)"
-        )
-        parser.add_argument(
-            "--study",
-            choices=sorted(SAMPLES),
-            default=DEFAULT_SAMPLE,
-            help="the sample study to load (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--started",
-            type=float,
-            metavar="SECONDS",
-            help="when the start began, in seconds since 1970, for the time it says it took",
-        )
+        parser.add_argument("--port", type=int)
+        parser.add_argument("--study", choices=sorted(SAMPLES), default=DEFAULT_SAMPLE)
+        parser.add_argument("--started", type=float, metavar="SECONDS")
 
     def handle(self, *args: Any, **options: Any) -> None:
         lock = FileLock(settings.VAR_DIR / "demo.lock")

@@ -23,33 +23,20 @@ class Command(ActionCommand):
     refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study that was released")
-        parser.add_argument("number", metavar="NUMBER", type=int, help="the number of its release")
-        parser.add_argument("--study", metavar="NEW", help="the new study's slug (SLUG-NUMBER-baseline)")
-        parser.add_argument("--title", help="what annotators read at the top (default: from the study)")
-        parser.add_argument(
-            "--per-scenario", type=int, default=5, metavar="N", help="stories of each scenario (default 5)"
-        )
-        parser.add_argument("--seed", type=int, metavar="S", help="of the draw (default: a new one)")
-        parser.add_argument(
-            "--votes", type=int, default=3, metavar="N", help="answers per question (default 3)"
-        )
-        parser.add_argument("--who", choices=list(Who), default=Who.QUALIFIED, help="default: qualified")
-        parser.add_argument("--round", type=Path, metavar="FILE", help="for --who round: the round (JSON)")
-        parser.add_argument(
-            "--viewers",
-            choices=list(Viewers),
-            default=Viewers.AUTO,
-            help="people who were shown the stories (default: auto)",
-        )
-        parser.add_argument("--contact", default="", metavar="EMAIL", help="default: the released study's")
-        parser.add_argument(
-            "--consent", type=Path, metavar="FILE", help="consent text (default: the released study's)"
-        )
-        parser.add_argument(
-            "--truth", type=Path, metavar="FILE", help="also write the right answers, for manage.py simulate"
-        )
-        parser.add_argument("--json", action="store_true", help="print what was drawn as one JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("number", metavar="NUMBER", type=int)
+        parser.add_argument("--study", metavar="NEW")
+        parser.add_argument("--title")
+        parser.add_argument("--per-scenario", type=int, default=5, metavar="N")
+        parser.add_argument("--seed", type=int, metavar="S")
+        parser.add_argument("--votes", type=int, default=3, metavar="N")
+        parser.add_argument("--who", choices=list(Who), default=Who.QUALIFIED)
+        parser.add_argument("--round", type=Path, metavar="FILE")
+        parser.add_argument("--viewers", choices=list(Viewers), default=Viewers.AUTO)
+        parser.add_argument("--contact", default="", metavar="EMAIL")
+        parser.add_argument("--consent", type=Path, metavar="FILE")
+        parser.add_argument("--truth", type=Path, metavar="FILE")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = find_study(options["slug"])

@@ -13,12 +13,10 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
+        parser.add_argument("slug", metavar="SLUG")
         gaps = ["consent_edited", "pay", "mail"]
-        parser.add_argument(
-            "--filter", choices=FILTER_NAMES, default="", help="the filter planned for the release"
-        )
-        parser.add_argument("--accept", nargs="+", choices=gaps, default=[], help="gaps to open with")
+        parser.add_argument("--filter", choices=FILTER_NAMES, default="")
+        parser.add_argument("--accept", nargs="+", choices=gaps, default=[])
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])

@@ -32,17 +32,11 @@ class Command(ActionCommand):
     refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument(
-            "--output", metavar="DIR", type=Path, help="also copy the release here (new or empty)"
-        )
-        parser.add_argument(
-            "--filter", choices=FILTER_NAMES, help="default: all-agree, or every-item for ratings"
-        )
-        parser.add_argument(
-            "--timeout", metavar="SECONDS", type=float, default=3600, help="default: %(default)s"
-        )
-        parser.add_argument("--json", action="store_true", help="print the release as one JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("--output", metavar="DIR", type=Path)
+        parser.add_argument("--filter", choices=FILTER_NAMES)
+        parser.add_argument("--timeout", metavar="SECONDS", type=float, default=3600)
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         output: Path | None = options["output"].absolute() if options["output"] else None

@@ -10,8 +10,8 @@ from integrity.catalogue import CHECKS, CheckOutcome, run
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--study", metavar="SLUG", help="check this study only")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--study", metavar="SLUG")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study_id = find_study(options["study"]).pk if options["study"] else None

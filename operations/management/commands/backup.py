@@ -14,7 +14,7 @@ class Command(ActionCommand):
     refusals = (DomainError, DatabaseError, OSError)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="a directory that does not exist")
+        parser.add_argument("directory", metavar="DIR", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"].absolute()

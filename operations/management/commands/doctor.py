@@ -13,7 +13,7 @@ class Command(ActionCommand):
     requires_system_checks = ()  # they are among what it examines
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         findings = []

@@ -13,7 +13,7 @@ class Command(ActionCommand):
     refusals = (DomainError, DatabaseError, OSError)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="what manage.py backup wrote")
+        parser.add_argument("directory", metavar="DIR", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
         releases = restore(directory=options["directory"].absolute(), progress=self.stderr.write)

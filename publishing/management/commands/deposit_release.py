@@ -42,15 +42,13 @@ HERE = {"localhost", "127.0.0.1", "::1"}
 
 class Command(ActionCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
-        parser.add_argument("--to", metavar="PLACE", required=True, help="where to")
-        parser.add_argument("--dry-run", action="store_true", help="show what would be sent; send nothing")
-        parser.add_argument(
-            "--public", action="store_true", help="make it readable for everybody; its page then links to it"
-        )
-        parser.add_argument("--rehearsal", action="store_true", help="deposit a test run, marked as one")
-        parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("number", metavar="NUMBER", type=int)
+        parser.add_argument("--to", metavar="PLACE", required=True)
+        parser.add_argument("--dry-run", action="store_true")
+        parser.add_argument("--public", action="store_true")
+        parser.add_argument("--rehearsal", action="store_true")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -22,18 +22,12 @@ class Command(ActionCommand):
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
-        parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a model's answers or votes")
-        parser.add_argument(
-            "--encoder", metavar="WEIGHTS", type=Path, help="also fine-tune the encoder in this folder"
-        )
-        parser.add_argument(
-            "--config", action="append", default=[], help="evaluate only this question set (repeatable)"
-        )
-        parser.add_argument(
-            "--output", metavar="NEW", type=Path, help="also write evaluation.md, .tex, .json and .svg here"
-        )
-        parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
+        parser.add_argument("directory", metavar="DIR", type=Path)
+        parser.add_argument("files", metavar="FILE", type=Path, nargs="*")
+        parser.add_argument("--encoder", metavar="WEIGHTS", type=Path)
+        parser.add_argument("--config", action="append", default=[])
+        parser.add_argument("--output", metavar="NEW", type=Path)
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         output: Path | None = options["output"]

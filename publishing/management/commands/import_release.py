@@ -18,13 +18,11 @@ class Command(ActionCommand):
     refusals = (DomainError, OSError)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
-        parser.add_argument("--study", metavar="SLUG", required=True, help="the new study's short name")
-        parser.add_argument("--with-votes", action="store_true", help="also import the votes")
-        parser.add_argument(
-            "--contact", metavar="EMAIL", help="whom annotators can write to (default: DEFAULT_FROM_EMAIL)"
-        )
-        parser.add_argument("--json", action="store_true", help="print what was imported as one JSON object")
+        parser.add_argument("directory", metavar="DIR", type=Path)
+        parser.add_argument("--study", metavar="SLUG", required=True)
+        parser.add_argument("--with-votes", action="store_true")
+        parser.add_argument("--contact", metavar="EMAIL")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"]

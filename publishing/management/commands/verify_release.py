@@ -19,13 +19,9 @@ class Command(ActionCommand):
     requires_system_checks = ()  # they ask for the database
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="the release")
-        parser.add_argument(
-            "--no-machine-validation",
-            action="store_true",
-            help="do not recompute machine_validation.json, which takes seconds",
-        )
-        parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+        parser.add_argument("directory", metavar="DIR", type=Path)
+        parser.add_argument("--no-machine-validation", action="store_true")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"]

@@ -14,10 +14,10 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument("number", metavar="NUMBER", type=int, help="the release")
-        parser.add_argument("--reason", metavar="TEXT", required=True, help="why; everybody reads it")
-        parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("number", metavar="NUMBER", type=int)
+        parser.add_argument("--reason", metavar="TEXT", required=True)
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         slug, number = options["slug"], options["number"]

@@ -10,10 +10,10 @@ from recruitment.queries import CheckedCode, check_code
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
-        parser.add_argument("code", metavar="CODE", help="the code, as it was pasted")
-        parser.add_argument("--participant", default="", metavar="ID", help="who gave it: the platform's id")
-        parser.add_argument("--json", action="store_true", help="print the result as a JSON object")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("code", metavar="CODE")
+        parser.add_argument("--participant", default="", metavar="ID")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["slug"])

@@ -24,25 +24,14 @@ def how_many(text: str) -> int:
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the study")
+        parser.add_argument("slug", metavar="SLUG")
+        parser.add_argument("--count", type=how_many, default=None, metavar="N")
+        parser.add_argument("--email", action="append", default=[], metavar="ADDRESS")
         parser.add_argument(
-            "--count", type=how_many, default=None, metavar="N", help=f"how many, 1 to {MOST} (default 1)"
+            "--language", choices=[code for code, _name in settings.LANGUAGES], default=settings.LANGUAGE_CODE
         )
-        parser.add_argument(
-            "--email", action="append", default=[], metavar="ADDRESS", help="invite by mail; repeatable"
-        )
-        parser.add_argument(
-            "--language",
-            choices=[code for code, _name in settings.LANGUAGES],
-            default=settings.LANGUAGE_CODE,
-            help=f"of the mails (default {settings.LANGUAGE_CODE})",
-        )
-        parser.add_argument(
-            "--qualified",
-            action="store_true",
-            help="invite everybody who is qualified in the study that this one asks for, and nobody new",
-        )
-        parser.add_argument("--json", action="store_true", help='print {"links": [...]}')
+        parser.add_argument("--qualified", action="store_true")
+        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["email"] and options["count"]:

@@ -12,11 +12,9 @@ from tomannot import clock
 
 class Command(ActionCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "enrollment", type=enrollment_number, metavar="ENROLLMENT", help="the person in the study"
-        )
-        parser.add_argument("--revoke", action="store_true", help="end all earlier links first")
-        parser.add_argument("--send", action="store_true", help="send the link by mail")
+        parser.add_argument("enrollment", type=enrollment_number, metavar="ENROLLMENT")
+        parser.add_argument("--revoke", action="store_true")
+        parser.add_argument("--send", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         enrollment = find_enrollment(options["enrollment"])

@@ -14,10 +14,8 @@ class Command(ActionCommand):
     refusals = (MarketplaceError,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("platform", choices=PLATFORMS, metavar="PLATFORM", help=", ".join(PLATFORMS))
-        parser.add_argument(
-            "--rehearsal", action="store_true", help="for the account with which studies are rehearsed"
-        )
+        parser.add_argument("platform", choices=PLATFORMS, metavar="PLATFORM")
+        parser.add_argument("--rehearsal", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         environment = Environment.REHEARSAL if options["rehearsal"] else Environment.LIVE
