@@ -7,8 +7,7 @@ from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User
-from accounts.rows import locked
+from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity, User, locked
 from tomannot.keyed import MARK_LENGTH, key_marks, keyed_hashes
 
 EMAIL = PlatformIdentity.Platform.EMAIL

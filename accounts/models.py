@@ -7,7 +7,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.schema import check, optional, optional_time, unique
+from accounts.schema import Row, check, optional, optional_time, unique
+
+
+def locked(row: Row, *related: str) -> Row:
+    """Lock a row against other writers, and return it as it is now, with the ``related`` rows."""
+    rows = type(row)._default_manager.select_for_update(of=("self",), no_key=True)
+    return (rows.select_related(*related) if related else rows).get(pk=row.pk)
 
 
 class Environment(models.TextChoices):

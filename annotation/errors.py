@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
-from annotation.importing.problems import Problem
+from annotation.importing.rows import Problem
 from annotation.rules import NoChange, Reason
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.errors import WrongState
 from annotation.models import Study
 from dashboard.releases.recruited import recruited

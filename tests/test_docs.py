@@ -19,8 +19,7 @@ from django.core.management.base import BaseCommand
 
 from annotation import rules
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.protocols.validity.lint import SCENARIOS

@@ -7,8 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import Annotator, User
-from accounts.rows import locked
+from accounts.models import Annotator, User, locked
 from annotation.actions.enrollments import enroll, invited_by
 from annotation.actions.events import record_event
 from annotation.errors import WrongState

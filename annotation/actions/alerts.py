@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.actions.events import record_event
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.errors import WrongState

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import design, rules
 from annotation.actions.events import record_event
 from annotation.errors import InvalidStudy

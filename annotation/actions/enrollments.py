@@ -9,8 +9,7 @@ from django.db import ProgrammingError, transaction
 from django.utils.translation import gettext as _
 
 from accounts.actions import erase_identities
-from accounts.models import Annotator, User
-from accounts.rows import locked
+from accounts.models import Annotator, User, locked
 from annotation import queries, rules
 from annotation.actions.designs import let_go_of, lock_in_order
 from annotation.actions.events import record_about

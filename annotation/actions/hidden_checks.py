@@ -7,8 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import hidden_checks
 from annotation.actions.enrollments import check_reason, suspend
 from annotation.actions.events import record_about, record_event

@@ -24,13 +24,12 @@ from django.core.files import File
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import locks
 from annotation.actions.events import record_event
 from annotation.actions.story_files import Progress, store_file
 from annotation.errors import ImportRefused, WrongState
-from annotation.importing.problems import Problem
+from annotation.importing.rows import Problem
 from annotation.models import Event, ImportProblem, Story, StoryImport, Study
 from tomannot import clock
 from tomannot.celery import app

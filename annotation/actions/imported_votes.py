@@ -12,8 +12,7 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.models import Annotator, User
-from accounts.rows import locked
+from accounts.models import Annotator, User, locked
 from annotation import rules
 from annotation.actions.events import record_events
 from annotation.errors import InvalidInput

@@ -11,8 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.actions import create_member_account
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import api_secrets
 from annotation.actions.events import record_event
 from annotation.errors import AlreadyMember, InvalidInput, InvitationClosed, WrongState

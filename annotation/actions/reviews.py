@@ -8,8 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event

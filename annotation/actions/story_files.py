@@ -13,15 +13,14 @@ from typing import Any, TypeVar
 
 from django.db.models import Q
 
-from accounts.rows import locked
+from accounts.models import locked
 from annotation import rules
 from annotation.actions.events import record_event
 from annotation.actions.hidden_checks import set_check_key
 from annotation.errors import ImportRefused, InvalidKey
 from annotation.importing.duplicates import NearDuplicates
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem, quote
-from annotation.importing.rows import IMPORTED, PROVENANCE, SourceRow, StoryRow, batches
+from annotation.importing.rows import IMPORTED, PROVENANCE, Problem, SourceRow, StoryRow, batches, quote
 from annotation.importing.validation import check_rows
 from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding, Protocol

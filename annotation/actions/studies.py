@@ -12,8 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
-from accounts.models import Environment, User
-from accounts.rows import locked
+from accounts.models import Environment, User, locked
 from annotation import locks, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role

@@ -4,8 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.actions import exclusions
 from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from annotation.importing.lines import MAX_LINE_BYTES, LineTooLong, decode_line, next_line
-from annotation.importing.problems import Problem, describe, find_forbidden, quote
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow, describe, find_forbidden, quote
 
 _SEPARATORS = b",;\t|"
 

@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 from annotation.importing.csv_files import read_csv
 from annotation.importing.jsonl import read_json_lines
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow
 
 _HEAD_BYTES = 64 * 1024
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from annotation.importing.lines import LineTooLong, decode_line, next_line
-from annotation.importing.problems import Problem, describe, find_forbidden, quote
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow, describe, find_forbidden, quote
 
 
 class BadJson(ValueError):

@@ -2,7 +2,7 @@
 
 from typing import BinaryIO
 
-from annotation.importing.problems import Problem
+from annotation.importing.rows import Problem
 
 MAX_LINE_BYTES = 1024 * 1024
 """No story needs a longer line: it would be another kind of file, or line ends are missing."""

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from annotation.importing.problems import Problem, describe, find_forbidden, quote
-from annotation.importing.rows import StoryRow
+from annotation.importing.rows import Problem, StoryRow, describe, find_forbidden, quote
 
 MOST_SEVERE = 32_767
 """The largest severity that the column can hold."""

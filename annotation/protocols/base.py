@@ -22,8 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from django.utils.translation import gettext_lazy
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import IMPORTED, SourceRow, StoryRow
+from annotation.importing.rows import IMPORTED, Problem, SourceRow, StoryRow
 
 # A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type checker
 # once lets protocols use plain types.

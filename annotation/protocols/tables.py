@@ -7,8 +7,7 @@ from functools import cached_property
 from textwrap import shorten
 from typing import Any, ClassVar
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 

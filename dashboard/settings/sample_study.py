@@ -7,8 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow
 from annotation.protocols import validity
 from annotation.protocols.base import Protocol
 

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.models import Event
 from publishing.actions.releases import record_release
 from publishing.destinations.base import (

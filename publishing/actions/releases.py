@@ -25,8 +25,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _, ngettext
 
 from accounts.errors import DomainError
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import locks
 from annotation.actions.events import record_event
 from annotation.actions.studies import freeze_answers, group_intake, thaw_answers

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.actions.events import record_event
 from annotation.models import Event, Study
 from publishing.data_statement import problems

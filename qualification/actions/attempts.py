@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
-from accounts.rows import locked
+from accounts.models import locked
 from annotation import actions as annotation_actions
 from annotation.errors import ChangedMeanwhile, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession

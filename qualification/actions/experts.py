@@ -6,8 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.errors import InvalidInput, WrongState
 from annotation.models import Event, Membership, Study
 from qualification.actions.rounds import check_has_test, lock_rounds_of, record_about_round, remember_readers

@@ -7,8 +7,7 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import actions as annotation_actions
 from annotation.errors import ChangedMeanwhile, InvalidInput, InvalidKey, WrongState
 from annotation.grading import key_problems

@@ -8,8 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.actions import AskedToBeForgotten, recognise
-from accounts.models import Annotator, PlatformIdentity, User
-from accounts.rows import locked
+from accounts.models import Annotator, PlatformIdentity, User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries

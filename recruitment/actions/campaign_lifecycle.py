@@ -14,8 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import actions as annotation_actions
 from annotation.locks import alone
 from annotation.models import Event, Study

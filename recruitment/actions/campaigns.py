@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Max, ProtectedError
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation.models import Event, Study
 from recruitment.actions.campaign_lifecycle import check_state, extend_offer, lock_campaign, record_change
 from recruitment.campaigns import (

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
 from annotation.sql import lock_person

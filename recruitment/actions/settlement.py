@@ -10,8 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 
-from accounts.models import User
-from accounts.rows import locked
+from accounts.models import User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
 from annotation.sql import lock_person

@@ -16,8 +16,7 @@ from django.utils import timezone
 from annotation import actions, rules
 from annotation.actions import story_files
 from annotation.errors import ImportRefused
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.models import Event, LintFinding, Story, StoryImport, Study
 from annotation.protocols.base import Finding
 from annotation.protocols.validity import ValidityProtocol

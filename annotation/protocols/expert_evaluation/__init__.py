@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure, Question, Row, Scored, Words, _
 from annotation.protocols.human_performance import TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template

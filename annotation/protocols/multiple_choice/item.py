@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Finding, _
 from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 

@@ -6,8 +6,7 @@ They are asked in qualification rounds of studies with any protocol. A row is ``
 
 from collections.abc import Iterable, Iterator
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Words, _
 from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
 from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Procedure, Protocol, Scale, Scored, Words, _
 from annotation.protocols.instructions import in_template
 from annotation.protocols.validity.fields import (

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from annotation.importing.jsonl import BadJson, parse_json
-from annotation.importing.problems import Problem, describe, find_forbidden, quote
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow, describe, find_forbidden, quote
 
 MAX_SENTENCE = 2000
 MAX_STORY = 2 * MAX_SENTENCE + 3

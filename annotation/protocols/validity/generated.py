@@ -12,8 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import astuple, replace
 
-from annotation.importing.problems import Problem, quote
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,

@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.problems import quote
-from annotation.importing.rows import StoryRow
+from annotation.importing.rows import StoryRow, quote
 from annotation.protocols.base import Finding, _
 
 _LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))

@@ -19,8 +19,7 @@ over or refused as :data:`annotation.protocols.validity.fields.IGNORED` says.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotation.importing.problems import Problem, quote
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_QUESTION,

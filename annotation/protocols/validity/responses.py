@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.importing.problems import quote
+from annotation.importing.rows import quote
 from annotation.protocols.validity.fields import MAX_NAME, UNREADABLE, Fields
 
 _ACCEPTED = (

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from annotation.importing.problems import quote
-from annotation.importing.rows import StoryRow
+from annotation.importing.rows import StoryRow, quote
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,

@@ -40,6 +40,7 @@ from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
+from tomannot.text_templates import texts_in
 
 PER_PAGE = 20
 STAGES = {
@@ -157,66 +158,16 @@ def _minutes(low: float, high: float) -> str:
     }
 
 
-def _line(label: Any, help_text: Any) -> forms.CharField:
-    return forms.CharField(label=label, help_text=help_text, required=False)
-
-
 class StatementForm(StudyForm):
     """The data statement, a field for each of its items. ``publishing.data_statement`` has the rules."""
 
-    creators = prose(
-        gettext_lazy("Creators"),
-        gettext_lazy(
-            "Who made the dataset, one per line, in the order in which they want to be cited. People as "
-            "“Family, Given”; a name without a comma is taken for that of a group. Appears in the citation "
-            "and in CITATION.cff."
-        ),
-    )
-    motivation = prose(
-        gettext_lazy("Why the data were made"),
-        gettext_lazy("The question that they should answer. Appears near the top of the card."),
-    )
-    platform = prose(
-        gettext_lazy("Where people came from"),
-        gettext_lazy("The platform or list, and whom you invited. Appears in the steps of the procedure."),
-    )
-    demographics = prose(
-        gettext_lazy("The people who voted"),
-        gettext_lazy(
-            "What you asked them about themselves, as totals that identify nobody; or that you did not "
-            "ask. Appears on the card and in croissant.json."
-        ),
-    )
-    sensitive_information = prose(
-        gettext_lazy("Sensitive information"),
-        gettext_lazy(
-            "Whether the stories could hurt or expose somebody. Appears on the card and in croissant.json."
-        ),
-    )
-    biases = prose(
-        gettext_lazy("Known biases"),
-        gettext_lazy("What the stories leave out or show one-sidedly. On the card and in croissant.json."),
-    )
-    limits = prose(
-        gettext_lazy("Known limits"),
-        gettext_lazy("What the data cannot show. On the card and in croissant.json."),
-    )
-    intended_use = prose(
-        gettext_lazy("Intended use"),
-        gettext_lazy("What the data are for, and what they are not for. On the card and in croissant.json."),
-    )
-    social_impact = prose(
-        gettext_lazy("Social impact"),
-        gettext_lazy("Whom the data could help or harm. On the card and in croissant.json."),
-    )
-    url = _line(
-        gettext_lazy("Web address"),
-        gettext_lazy("A page about the project. Appears in the citation and in croissant.json."),
-    )
-    doi = _line(
-        gettext_lazy("DOI"),
-        gettext_lazy("For the next release only, like 10.5281/zenodo.1234567. Appears in its citation."),
-    )
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (label, help_text) in texts_in("dashboard/releases/statement_fields.txt").items():
+            field = prose(label, help_text)
+            if name in ("url", "doi"):
+                field.widget = forms.TextInput(attrs={"class": "text"})
+            self.fields[name] = field
 
     def statement(self) -> Statement:
         said = {name: value.replace("\r\n", "\n") for name, value in self.cleaned_data.items()}
@@ -300,7 +251,7 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
         "card": rendered(found.card, urls.get) if found and not found.failure else None,
         "statement": [
             (field.label, getattr(found.statement, name) if found else "")
-            for name, field in StatementForm.base_fields.items()
+            for name, field in StatementForm().fields.items()
         ],
     }
     return render(request, "dashboard/releases/preview_release.html", context)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.validity.reading import read
 
 KEY = "The honey jar holds coloured syrup"

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow
+from annotation.importing.rows import Problem, SourceRow
 
 Outcome = SourceRow | Problem
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import StoryRow
+from annotation.importing.rows import Problem, StoryRow
 from annotation.importing.validation import check_rows
 from annotation.protocols.validity.item import parse
 from annotation.protocols.validity.reading import read

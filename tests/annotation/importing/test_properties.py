@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem, find_forbidden, quote
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow, find_forbidden, quote
 from annotation.protocols.validity.item import parse
 from annotation.protocols.validity.lint import lint, text_for_duplicates
 from annotation.protocols.validity.reading import read

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from annotation.importing.files import read_rows
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.human_performance import TEMPLATE_COLUMNS
 

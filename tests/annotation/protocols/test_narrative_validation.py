@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.forms import question_fields
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice, IncompleteForm
 from annotation.protocols.tables import MAX_TEXT

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Choice, Scale
 

@@ -10,8 +10,7 @@ from django.template.loader import render_to_string
 from lxml import html
 
 from annotation.forms import question_fields
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Scale, Section
 
 CLARITY = Scale(

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from annotation.importing.problems import Problem
-from annotation.importing.rows import SourceRow, StoryRow
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import (
     SINGLE_ROW,
     Choice,
