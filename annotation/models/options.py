@@ -1,7 +1,5 @@
 """The columns of tables that hold options: chosen ones, or those that a key accepts."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from annotation.protocols.base import Choice

@@ -1,7 +1,5 @@
 """Prolific as the site knows it: who comes, its webhooks, and what its pages ask."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

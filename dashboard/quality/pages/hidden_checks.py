@@ -1,7 +1,5 @@
 """Hidden checks: their rules, their accepted answers, and how many people fail them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Review: samples of answers, judged one at a time without seeing whose they are, and their results."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The join link, amounts due to those who came by it, and looking up completion codes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 from uuid import uuid4
 

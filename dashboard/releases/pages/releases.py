@@ -1,7 +1,5 @@
 """Releases: the list with the build in progress, the data statement, publishing, and withdrawing."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from math import ceil
