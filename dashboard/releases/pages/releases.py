@@ -10,11 +10,13 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from accounts.errors import DomainError
 from annotation.models import Study
+from annotation.protocols.instructions import sections_of
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, number_in, render_form
@@ -38,7 +40,6 @@ from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
-from tomannot.text_templates import texts_in
 
 PER_PAGE = 20
 STAGES = {
@@ -161,8 +162,8 @@ class StatementForm(StudyForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, (label, help_text) in texts_in("dashboard/releases/statement_fields.txt").items():
-            field = prose(label, help_text)
+        for section in sections_of(render_to_string("dashboard/releases/statement_fields.txt")):
+            name, field = section.title, prose(*section.paragraphs)
             if name in ("url", "doi"):
                 field.widget = forms.TextInput(attrs={"class": "text"})
             self.fields[name] = field
