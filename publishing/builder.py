@@ -76,6 +76,7 @@ def build(
     writer = DirectoryWriter(directory)
     columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
     columns |= {rows.SKIPS_PATH: rows.SKIP_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
+    results = per_item(facts.protocol_name, facts.asked)
     with _parquet_copies(writer, columns) as copy:
         found = write_stories(writer, facts, layout, stories)
         kept = found.tally.outcomes[Outcome.KEPT]
@@ -92,6 +93,8 @@ def build(
         copy(rows.VOTES_PATH)
         copy(rows.SKIPS_PATH)
         copy(rows.config_path(rows.STORY_CONFIG))
+        if results:
+            copy(results.path)
         write_questions(writer, layout, found.sides, report, stories=kept)
         for question_set in layout.question_sets:
             copy(rows.config_path(question_set.config))
@@ -285,7 +288,8 @@ def record_sets(
     selects: bool,
 ) -> list[Records]:
     """Return the record sets of croissant.json; ``filled`` are the files with rows."""
-    copied = {rows.VOTES_PATH, rows.SKIPS_PATH, *map(rows.config_path, layout.configs)}
+    without_key = {rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH, rows.LABELS_PATH}
+    copied = without_key | {*map(rows.config_path, layout.configs)}
     return [
         Records(
             name_of(path),
@@ -293,9 +297,7 @@ def record_sets(
             parquet.parquet_path(path) if path in copied else path,
             types,
             asked,
-            key=""
-            if path in (rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH, rows.LABELS_PATH)
-            else next(iter(types)),
+            key="" if path in without_key else next(iter(types)),
         )
         for path, types in sorted(columns.items())
         if path in filled

@@ -29,6 +29,8 @@ from publishing.files.directory import MANIFEST, FileFacts, content_type, file_f
 from publishing.files.rows import layout_for
 from publishing.filters import get_filter
 from publishing.models import Deposit, Release, ReleaseFile
+from publishing.queries import asked_questions
+from publishing.statistics.labels import per_item
 from tomannot.cache import local as cache
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
@@ -65,7 +67,11 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "citation": citation_of(found),
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{found.download_prefix}.tar",
-        "load_snippet": load_snippet(layout_for(found.study.protocol_name), directory=f"{slug}-{number}"),
+        "load_snippet": load_snippet(
+            layout_for(found.study.protocol_name),
+            per_item(found.study.protocol_name, asked_questions(found.study)),
+            directory=f"{slug}-{number}",
+        ),
         "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
         "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
         "otherwise": _substitute(found, number__gt=number),

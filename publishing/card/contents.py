@@ -7,7 +7,16 @@ from pathlib import Path
 from publishing.card.markdown import cell, code, paragraphs, text
 from publishing.facts import AskedQuestion, ReleaseFacts, Statement
 from publishing.files.features import Type
-from publishing.files.rows import BASELINE, DROPPED_PATH, LABELS_PATH, RATINGS_PATH, Layout, config_path
+from publishing.files.rows import (
+    BASELINE,
+    DROPPED_PATH,
+    LABELS_PATH,
+    RATINGS_PATH,
+    SKIPS_PATH,
+    VOTES_PATH,
+    Layout,
+    config_path,
+)
 from publishing.filters import get_filter
 from publishing.statistics.labels import PerItem, per_item
 
@@ -29,6 +38,17 @@ def summary_of(path: str, *, selects: bool) -> str:
     usual = MEANINGS["configs"].get(folder) or FILES.get(path) or FILES.get(f"{folder}/", "")
     other = MEANINGS["without_selection"]
     return usual if selects else other.get(path) or other.get(folder, usual)
+
+
+def configs(layout: Layout, results: PerItem | None) -> dict[str, str]:
+    """Return the paths of the files that ``datasets`` loads, by the names of their configurations."""
+    found = {config: config_path(config) for config in layout.configs}
+    return found | ({results.config: results.path} if results else {})
+
+
+def copied(layout: Layout, results: PerItem | None) -> list[str]:
+    """Return the paths of the files that have a Parquet copy."""
+    return [*configs(layout, results).values(), VOTES_PATH, SKIPS_PATH]
 
 
 def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
@@ -57,9 +77,11 @@ def columns(
     return [(*column, ", ".join(files)) for column, files in found.items()]
 
 
-def load_snippet(layout: Layout, *, directory: str = "path/to/this/directory") -> str:
+def load_snippet(
+    layout: Layout, results: PerItem | None, *, directory: str = "path/to/this/directory"
+) -> str:
     """Return Python that loads every config from the directory, one line each."""
-    loads = [f'load_dataset("{directory}", "{config}", split="test")' for config in layout.configs]
+    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in configs(layout, results)]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 

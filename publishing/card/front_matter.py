@@ -7,10 +7,12 @@ from typing import Any
 import yaml
 
 from publishing.card.citation import NOT_VALIDATED, SPDX, TEST_RUN, marked
+from publishing.card.contents import configs
 from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.features import Type, declared
-from publishing.files.rows import Layout, config_path
+from publishing.files.rows import Layout
+from publishing.statistics.labels import per_item
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -32,7 +34,7 @@ def front_matter(
 
     No sizes are declared, because a wrong number of examples would break loading.
     """
-    kept = tally.counts()["kept"]
+    kept, loaded = tally.counts()["kept"], configs(layout, per_item(facts.protocol_name, facts.asked))
     has_questions = bool(layout.question_sets)
     named = marked(one_line(facts.title), facts.filter_name)
     marks = {
@@ -57,15 +59,15 @@ def front_matter(
                 # `datasets` caches by the directory's name and this entry, not by the files: without a
                 # difference here, it would return another release that was loaded before.
                 "description": f"{facts.slug}, release {facts.number}, {facts.salt}",
-                "data_files": [{"split": "test", "path": config_path(config)}],
+                "data_files": [{"split": "test", "path": path}],
             }
-            for config in layout.configs
+            for config, path in loaded.items()
         ],
     }
     info = [
         {"config_name": config, "features": features}
-        for config in layout.configs
-        if (features := declared(columns[config_path(config)])) is not None
+        for config, path in loaded.items()
+        if (features := declared(columns[path])) is not None
     ]
     if info:
         header["dataset_info"] = info

@@ -28,6 +28,7 @@ from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.statistics.intervals import wilson
+from publishing.statistics.labels import per_item
 from publishing.statistics.scored import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates
@@ -119,6 +120,7 @@ def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
         facts,
         tally,
         layout=made.layout,
+        results=per_item(facts.protocol_name, facts.asked),
         statistics=made.statistics,
         guessed=made.guessed,
         varied=varied,

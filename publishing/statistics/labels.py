@@ -200,6 +200,11 @@ class PerItem(NamedTuple):
     decisions: Mapping[str, Type] = DECISION_COLUMNS
 
     @property
+    def config(self) -> str:
+        """The name by which ``datasets`` loads the file."""
+        return self.path.rpartition("/")[2].removesuffix(".jsonl")
+
+    @property
     def types(self) -> dict[str, Mapping[str, Type]]:
         """The columns by path."""
         return {self.path: self.columns, ADJUDICATIONS_PATH: self.decisions}

@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from publishing.card.contents import paths
+from publishing.card.contents import copied, paths
 from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
-from publishing.files.rows import INSTRUMENT_PATH, SKIPS_PATH, VOTES_PATH, config_path
+from publishing.files.rows import INSTRUMENT_PATH
 from publishing.statistics.labels import per_item
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
@@ -47,8 +47,7 @@ def check_files(listed: dict[str, str], described: Description, findings: Findin
     results = per_item(described.document["protocol"]["name"], described.asked)
     listed_in_card = paths(described.layout, results, selects=described.rule.selects, with_baseline=False)
     wanted = {path for path in listed_in_card if not path.endswith("/")} - {MANIFEST} | {INSTRUMENT_PATH}
-    copied = (*map(config_path, described.layout.configs), VOTES_PATH, SKIPS_PATH)
-    wanted |= set(map(parquet_path, copied))
+    wanted |= set(map(parquet_path, copied(described.layout, results)))
     for path in sorted(wanted - listed.keys()):
         findings.add(CHECK, path, "Every release has this file, but MANIFEST does not list it.")
     for path in sorted(listed.keys() - wanted):

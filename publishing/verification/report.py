@@ -178,9 +178,10 @@ def _check_copies(
     columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
     columns[VOTES_PATH] = found.votes.columns()
     columns[SKIPS_PATH] = SKIP_COLUMNS
+    if results := per_item(described.document["protocol"]["name"], described.asked):
+        columns[results.path] = results.columns
     for path, types in columns.items():
         derived.check_copy(directory, path, types, findings)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
-    if results := per_item(described.document["protocol"]["name"], described.asked):
-        columns |= results.types
+    columns |= results.types if results else {}
     return columns | {path: one.types for path, one in found.columns.items()}

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 from django.conf import settings
@@ -108,6 +109,9 @@ def test_labels_of_beliefs(live_server: LiveServer, tmp_path: Path, settings: An
     }
     lines = rows(place, "annotations/labels.jsonl")
     assert len(lines) == len(given)
+    loaded = load_dataset(str(place), "labels", split="test")
+    assert loaded.to_list() == lines
+    assert pq.read_table(place / "parquet/annotations/labels.parquet").to_pylist() == lines
     _assert_the_documented_lines_give_labels(place, lines)
     for line in lines:
         place_of = line["story_id"], line["labelled"]

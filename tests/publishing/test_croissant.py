@@ -77,9 +77,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict
     copy.write_bytes(copy.read_bytes() + b"x")
     items = [judged(n, "yyyy", "yyyy", "yyyy", content={**MIXED_ITEM, "mixed": n or "x"}) for n in range(3)]
     items.append(JudgedStory(judged(3).story, (EXTRA,), frozenset()))
-    build(root / "mixed items", items, protocol_name="ratings")
+    build(root / "mixed items", items, protocol_name="dialogue")
     items = [judged(n, "yyyy", "yyyy", "yyyy", content=MIXED_ITEM) for n in range(3)]
-    build(root / "items", items, protocol_name="ratings")
+    build(root / "items", items, protocol_name="dialogue")
     places = [root / name for name in ("odd", "changed", "mixed items", "items")]
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", READER, *map(str, places)],
