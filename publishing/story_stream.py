@@ -35,7 +35,7 @@ from django.db.models.functions import Collate
 from annotation.importing.rows import IMPORTED
 from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
 from annotation.protocols import stated_by
-from annotation.protocols.base import Choice
+from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.identifiers import without_identifiers
 from publishing.files.rows import (
@@ -99,8 +99,9 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Deci
     made = Adjudication.objects.filter(story__study=study)
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
     rows = (made.filter(at__lte=until) if until else made).order_by("pk")
-    for one in rows.annotate(of=F("story__story_id")):
-        found[one.of][one.field] = Decision(one.verdict, one.reason, one.at)
+    values = rows.values_list("story__story_id", "question", "row", "verdict", "reason", "at")
+    for story_id, question, row, verdict, reason, at in values.iterator():
+        found[story_id][field_name(question, row)] = Decision(verdict, reason, at)
     return found
 
 

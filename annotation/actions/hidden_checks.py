@@ -171,8 +171,8 @@ def _giveaways(story: Story, accepted: Mapping[str, Collection[str]]) -> Iterato
     suggested = story.protocol.suggested(story.item)
     if all(suggested.get(cell.field) in accepted.get(cell.field, ()) for cell in story.cells):
         yield _(
-            "Whoever changes none of the suggested answers would pass this check. Import it again, under "
-            "another id, with a wrong suggestion for at least one label."
+            "Whoever changes none of the suggested answers would pass this check. A check needs a wrong "
+            "suggestion for at least one label."
         )
     same = Story.objects.filter(study=story.study_id, text_hash=story.text_hash)
     for other in same.exclude(role=Story.Role.CHECK).values_list("story_id", flat=True)[:1]:

@@ -142,9 +142,11 @@ def adjudicate(
     :class:`WrongState` for a story that nobody votes on, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
+    if story.study.protocol.resolution == "majority":
+        raise WrongState(_("Experts decide about the labels of these stories, one by one."))
     reason = _reason_to_decide(story, reason, seen)
-    subject = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
-    return _adjudicated(subject, f"{verdict} {story.story_id}. {reason}", now=now)
+    decision = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
+    return _store_decision(decision, f"{verdict} {story.story_id}. {reason}", now=now)
 
 
 @transaction.atomic
@@ -161,8 +163,13 @@ def adjudicate_labels(
     """Record the options that an expert chose for labels of a story, by form field, all or none.
 
     A release follows them where no option has more than half of the votes. Raise like :func:`adjudicate`,
-    and :class:`InvalidInput` for no option, and for one that the form does not offer.
+    :class:`WrongState` also for a story that lacks votes (unless its decisions are imported) or whose study
+    has no labels, and :class:`InvalidInput` for no option and for one that the form does not offer.
     """
+    if story.study.protocol.resolution != "majority":
+        raise WrongState(_("In this study, experts decide about whole stories."))
+    if decided_at is None and Story.objects.filter(pk=story.pk, has_free_slot=True).exists():
+        raise WrongState(_("This story lacks votes, which may still decide its labels."))
     reason = _reason_to_decide(story, reason, seen)
     if not chosen:
         raise InvalidInput(_("Choose an answer for at least one label."))
@@ -183,7 +190,7 @@ def adjudicate_labels(
             by=by,
             at=decided_at or now,
         )
-        decided.append(_adjudicated(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
+        decided.append(_store_decision(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
     return decided
 
 
@@ -199,7 +206,8 @@ def _reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
     return reason
 
 
-def _adjudicated(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
+def _store_decision(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
+    """Save a decision, and record it in the log."""
     decision.save(force_insert=True)
     record_event(
         study=decision.story.study,

@@ -307,7 +307,7 @@ class _KnownAnswers:
             try:
                 set_check_key(story=story, accepted=accepted, by=self._job.requested_by, now=now)
             except InvalidKey as error:
-                remedy = "List the keys of the accepted options, like yes|possibly, for every question."
+                remedy = "Mend the accepted options (for every question, like yes|possibly) or the story."
                 for problem in error.problems:
                     yield Problem(self._job.file_name, line, f"{PREFIX}…", problem, remedy)
 

@@ -28,7 +28,10 @@ def documented(command: str) -> str:
     )
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
     said = text.strip().split("\n\n")[1:]
-    return "\n\n".join(one if one.startswith(("    ", "|")) else textwrap.fill(one, 100) for one in said)
+    return "\n\n".join(one if one.startswith(("    ", "|")) else _WRAPPED.fill(one) for one in said)
+
+
+_WRAPPED = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False)
 
 
 class ActionCommand(BaseCommand):

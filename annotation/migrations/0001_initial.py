@@ -294,7 +294,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(blank=True, max_length=40)),
                 ('row', models.CharField(blank=True, max_length=40)),
-                ('verdict', models.CharField(choices=[('valid', 'valid'), ('invalid', 'not valid')], max_length=40)),
+                ('verdict', models.CharField(max_length=40)),
                 ('reason', models.CharField(max_length=1000)),
                 ('at', models.DateTimeField()),
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -766,7 +766,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='adjudication',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(('row', ''), ('verdict__in', ['valid', 'invalid'])), _connector='OR'), name='adjudication_is_of_a_story_or_a_label'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('row', ''), ('verdict__in', ['valid', 'invalid'])), models.Q(models.Q(('question', ''), _negated=True), models.Q(('verdict', ''), _negated=True)), _connector='OR'), name='adjudication_is_of_a_story_or_a_label'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='adjudication',

@@ -197,7 +197,7 @@ class Adjudication(models.Model):
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
     question = models.CharField(max_length=40, blank=True)
     row = models.CharField(max_length=40, blank=True)
-    verdict = models.CharField(max_length=40, choices=Verdict)
+    verdict = models.CharField(max_length=40)
     reason = models.CharField(max_length=1000)
     by = researcher()
     at = models.DateTimeField()
@@ -208,13 +208,17 @@ class Adjudication(models.Model):
             check("stories_are_adjudicated_for_a_reason", ~Q(reason="")),
             check(
                 "adjudication_is_of_a_story_or_a_label",
-                ~Q(question="") | Q(row="", verdict__in=["valid", "invalid"]),
+                Q(row="", verdict__in=["valid", "invalid"]) | ~Q(question="") & ~Q(verdict=""),
             ),
         ]
         triggers = [final("adjudication_is_final")]
 
     def __str__(self) -> str:
         return f"adjudication {self.pk}"
+
+    def get_verdict_display(self) -> str:
+        """Return the verdict in words; of a label the key of its option."""
+        return self.verdict if self.question else str(self.Verdict(self.verdict).label)
 
     @property
     def field(self) -> str:

@@ -23,8 +23,8 @@ SELECT %(exclusions)s + %(people)s + place, enrollment, %(assignments)s + n, 'No
 FROM drawn WHERE mod(place, 20) = 1 ORDER BY place;
 UPDATE annotation_assignment AS a SET state = 'excluded' FROM drawn WHERE a.id = %(assignments)s + n AND mod(place, 20) = 1;
 
-INSERT INTO annotation_adjudication (id, story_id, verdict, reason, by_id, at)
-SELECT %(adjudications)s + m, story, 'valid', 'Two readers see nothing wrong with it.', %(owner)s, max(submitted)
+INSERT INTO annotation_adjudication (id, story_id, question, "row", verdict, reason, by_id, at)
+SELECT %(adjudications)s + m, story, '', '', 'valid', 'Two readers see nothing wrong with it.', %(owner)s, max(submitted)
 FROM given WHERE checked IS NULL AND mod(m, 500) = 0 GROUP BY m, story ORDER BY m;
 
 INSERT INTO annotation_event (study_id, type, actor_id, enrollment_id, subject, note, at)

@@ -32,7 +32,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
     adjudications = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
-    decided = adjudications[0].verdict if adjudications else ""
+    decided = next((one.verdict for one in adjudications if not one.question), "")
     is_main = story.role == Story.Role.MAIN
     cast = ballots([story.pk])[story.pk] if is_main else {}  # answers to a check are no votes on it
     exclusions = list(

@@ -18,18 +18,25 @@ class Label:
 
     cell: FormCell
     given: Counter[str]
+    is_settled: bool
+    """True if the story has all its votes."""
     suggested: str = ""
     decision: Adjudication | None = None
 
     @property
     def by_votes(self) -> str | None:
-        """The option of more than half of the votes, or None."""
-        return rules.majority(self.given.elements())[0] if self.given else None
+        """The option of more than half of the votes, or None; None as long as the story lacks votes."""
+        return rules.majority(self.given)[0] if self.given and self.is_settled else None
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if the votes are complete and none of the options has more than half of them."""
+        return self.is_settled and bool(self.given) and self.by_votes is None
 
     @property
     def stands(self) -> str:
         """The option that a release has: that of the votes, else the expert's; or empty."""
-        return self.by_votes or (self.decision.verdict if self.decision else "")
+        return self.by_votes or (self.decision.verdict if self.decision and self.is_settled else "")
 
     def words(self, option: str | None) -> str:
         """Return the label of an option."""
@@ -64,10 +71,11 @@ class Label:
 
 
 def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
-    """Return the labels of each of these stories, row by row, in three queries at most."""
+    """Return the labels of each of these stories, row by row, in two queries."""
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
-    decided = {(one.story_id, one.field): one for one in standing_decisions(study).filter(story__in=numbers)}
+    standing = standing_decisions(study).filter(story__in=numbers).select_related("by")
+    decided = {(one.story_id, one.field): one for one in standing}
     found: dict[int, list[Label]] = {}
     for story in stories:
         story.study = study
@@ -78,7 +86,13 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
         item, protocol = story.item, study.protocol
         suggested = protocol.suggested(item)
         found[story.pk] = [
-            Label(cell, given[cell.field], suggested.get(cell.field, ""), decided.get((story.pk, cell.field)))
+            Label(
+                cell,
+                given[cell.field],
+                not story.has_free_slot,
+                suggested.get(cell.field, ""),
+                decided.get((story.pk, cell.field)),
+            )
             for cell in cells_as_read(protocol, item)
         ]
     return found

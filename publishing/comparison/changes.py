@@ -21,6 +21,7 @@ from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     CONTEXT_KEYS,
     INCOMPLETE_PATH,
+    LABELS_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Layout,
@@ -253,8 +254,12 @@ def _answers(asked: list[Questions]) -> list[Row]:
 
 
 def _decisions(directory: Path) -> Mapping[bytes, Any]:
-    path = directory / ADJUDICATIONS_PATH
+    """Return the experts' decisions that the release follows, or may: about stories, and about labels."""
     found: defaultdict[bytes, dict[str, str]] = defaultdict(dict)
-    for row in map(orjson.loads, path.read_bytes().splitlines()) if path.is_file() else ():
-        found[row["story_id"].encode()][row.get("labelled", "")] = row.get("option") or row["verdict"]
+    for name, field, decided in ((ADJUDICATIONS_PATH, "", "verdict"), (LABELS_PATH, "labelled", "label")):
+        if (path := directory / name).is_file():
+            with path.open("rb") as file:
+                for row in map(orjson.loads, file):
+                    if decided in row and row.get("decided_by", "expert") == "expert":
+                        found[row["story_id"].encode()][row.get(field, "")] = row[decided]
     return found

@@ -6,7 +6,7 @@ that it gets right beyond chance is a shortcut.
 """
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,13 @@ from publishing.evaluation.reading import EvaluatedRelease
 from publishing.files import jsonl
 from publishing.files.rows import Row
 from publishing.machine_validation import groups
-from publishing.machine_validation.questions import Question, read_questions, read_stories
+from publishing.machine_validation.questions import (
+    MOST_BYTES,
+    MOST_STORIES,
+    Question,
+    read_questions,
+    read_stories,
+)
 
 EPOCHS = 3
 BATCH = 16
@@ -29,6 +35,10 @@ FILES = ("config.json", "tokenizer_config.json", "model.safetensors")
 
 class EncoderSkipped(NotEvaluable):
     """The encoder cannot be trained here; the message says what is missing."""
+
+
+Scored = Callable[[Sequence[Question]], Iterable[tuple[float, float]]]
+"""Returns the scores of the right and of the wrong choice of each question."""
 
 
 def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
@@ -45,31 +55,50 @@ def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
     except ImportError as error:
         what = f"{error.name} is not installed: pip install {' '.join(NEEDED)}."
         raise EncoderSkipped(what) from error
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
     sample = read_stories(release.directory)
     if not sample.is_whole:
-        raise EncoderSkipped(f"The release has {sample.total} stories; at most 4,000 can be trained on.")
+        raise EncoderSkipped(
+            f"It learns from at most {MOST_STORIES:,} stories and {MOST_BYTES:,} bytes of them."
+        )
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+    def learn(fold: int, questions: Sequence[Question]) -> Scored:
+        torch.manual_seed(fold)
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(weights, local_files_only=True)
+            model = transformers.AutoModelForSequenceClassification.from_pretrained(
+                weights, num_labels=1, local_files_only=True, use_safetensors=True
+            )
+        except (OSError, ValueError) as error:
+            raise EncoderSkipped(f"{weights} cannot be read: {str(error)[:300]}") from error
+        return _trained(torch, model, tokenizer, questions)
+
     groups.join_duplicates(sample)
     with path.open("wb") as file:
         for one in release.described.layout.question_sets:
-            if one.config not in release.questions:
-                continue
-            questions = read_questions(release.directory, one, sample)
-            folds = groups.folds_by("core_id", questions)
-            if folds.undefined:
-                raise EncoderSkipped(folds.undefined)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(weights, local_files_only=True)
-            for fold in range(folds.count or 0):
-                torch.manual_seed(fold)
-                model = transformers.AutoModelForSequenceClassification.from_pretrained(
-                    weights, num_labels=1, local_files_only=True, use_safetensors=True
-                )
-                placed = list(zip(questions, folds.fold_of, strict=True))
-                _train(torch, model, tokenizer, [question for question, its in placed if its != fold])
-                held_out = [question for question, its in placed if its == fold]
-                for row in _answers(torch, model, tokenizer, held_out):
+            if one.config in release.questions:
+                for row in held_out_answers(read_questions(release.directory, one, sample), learn):
                     file.write(jsonl.line(row))
+
+
+def held_out_answers(
+    questions: Sequence[Question], learn: Callable[[int, Sequence[Question]], Scored]
+) -> Iterator[Row]:
+    """Yield an answer to every question, by what was learned from the questions about other cores.
+
+    Raise :class:`EncoderSkipped` if there are too few cores.
+    """
+    folds = groups.folds_by("core_id", questions)
+    if folds.undefined:
+        raise EncoderSkipped(folds.undefined)
+    placed = list(zip(questions, folds.fold_of, strict=True))
+    for fold in range(folds.count or 0):
+        scores = learn(fold, [question for question, its in placed if its != fold])
+        held_out = [question for question, its in placed if its == fold]
+        for question, (right, wrong) in zip(held_out, scores(held_out), strict=True):
+            answer = question.right if right > wrong else question.wrong if wrong > right else None
+            yield {"id": question.id, "answer": answer}
 
 
 def _scores(model: Any, tokenizer: Any, questions: Sequence[Question]) -> Any:
@@ -79,7 +108,7 @@ def _scores(model: Any, tokenizer: Any, questions: Sequence[Question]) -> Any:
     return model(**tokens).logits.view(-1, 2)
 
 
-def _train(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]) -> None:
+def _trained(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]) -> Scored:
     """Raise the score of right choices above that of wrong ones (the logistic loss of their difference)."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
     model.train()
@@ -89,15 +118,11 @@ def _train(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]
             torch.nn.functional.softplus(wrong - right).mean().backward()
             optimizer.step()
             optimizer.zero_grad()
-
-
-def _answers(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]) -> Iterator[Row]:
     model.eval()
-    with torch.no_grad():
-        for start in range(0, len(questions), BATCH):
-            batch = questions[start : start + BATCH]
-            for question, (right, wrong) in zip(
-                batch, _scores(model, tokenizer, batch).tolist(), strict=True
-            ):
-                answer = question.right if right > wrong else question.wrong if wrong > right else None
-                yield {"id": question.id, "answer": answer}
+
+    def scored(held_out: Sequence[Question]) -> Iterator[tuple[float, float]]:
+        with torch.no_grad():
+            for start in range(0, len(held_out), BATCH):
+                yield from _scores(model, tokenizer, held_out[start : start + BATCH]).tolist()
+
+    return scored

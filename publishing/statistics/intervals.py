@@ -29,7 +29,7 @@ DIGITS = 10
 _ENTRIES = 1 << 21
 """Patterns × resamples in memory: 16 MB of numbers."""
 
-Z = 1.959963984540054
+_Z = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""
 
 UNDEFINED_TOO_OFTEN = gettext_noop("The coefficient is undefined in too many of the resamples.")
@@ -179,8 +179,8 @@ def wilson(right: float, n: int) -> tuple[float, float] | None:
     if n == 0:
         return None
     share = right / n
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

@@ -16,13 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from publishing.statistics.intervals import Floats, Z
+from publishing.statistics.intervals import Floats, quantile_of_t
 from publishing.statistics.labels import Answered
 
-MOST_CELLS = 2_000_000
-"""Items × people of the largest study that is fitted: seconds and some dozen megabytes."""
-DECIMALS = 4
-"""The optimum is found to more than these, on any processor."""
+MOST_ANSWERED = 15_000
+"""Questions about items that are looked at: 5,000 items with three scales."""
+MOST_EFFECTS = 500
+"""The most items or people, whichever are fewer: a fit costs their cube."""
+MOST_GROUPS = 12
+HIGHEST = 50.0
+"""Deviations beyond so many times the residual one mean that the ratings hold no residual."""
+DECIMALS = 3
+"""The optimum is found to more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +46,49 @@ class Fit:
 
 
 def contrasts(answered: Sequence[Answered]) -> dict[str, Any]:
-    """Return the difference between every two groups, with its normal 95 % interval, and the deviations.
+    """Return the difference between every two groups, with its 95 % interval, and the deviations.
 
-    A rating is the mean of a person's answers on all scales of an item. Return nothing unless there are two
-    groups or more, each of two items or more, and people whose ratings differ.
+    A rating is the mean of a person's answers on all scales of an item. Intervals are by Student's t, with
+    the number of items less that of groups as degrees of freedom (those that contain the difference). Items
+    count as independent: where they are versions of one core, the intervals are too wide.
+
+    Return nothing unless there are two groups or more, each of two items or more, and twice as many ratings
+    as items and people, so that the deviations can be told apart; nor for studies beyond the limits above.
     """
+    if len(answered) > MOST_ANSWERED:
+        return {}
     given: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for question in answered:
         for person, option in question.chosen.items():
             given[question.group, question.story_id, person].append(int(option))
-    ratings: list[tuple[str, str, str, float]] = [
-        (*who, fmean(numbers)) for who, numbers in sorted(given.items())
-    ]
     items: defaultdict[str, set[str]] = defaultdict(set)
-    for group, item, _, _ in ratings:
+    for group, item, _ in given:
         items[group].add(item)
-    people = {person for _, _, person, _ in ratings}
-    groups = [group for group, its in items.items() if len(its) > 1]
-    ratings = [rating for rating in ratings if rating[0] in groups]
-    cells = len(people) * sum(len(items[group]) for group in groups)
-    if len(groups) < 2 or len(people) < 2 or cells > MOST_CELLS:
+    groups = sorted(group for group, its in items.items() if len(its) > 1)
+    ratings = [(*who, fmean(numbers)) for who, numbers in sorted(given.items()) if who[0] in groups]
+    number, people = sum(len(items[group]) for group in groups), {person for _, _, person, _ in ratings}
+    if not 2 <= len(groups) <= MOST_GROUPS or len(people) < 2 or min(number, len(people)) > MOST_EFFECTS:
         return {}
-    found = fit(ratings, groups)
+    found = fit(ratings, groups) if len(ratings) >= 2 * (number + len(people)) else None
     if found is None:
         return {}
-    kinds = {}
+    kinds, t = {}, quantile_of_t(number - len(groups), 0.975)
     for one, other in combinations(range(len(groups)), 2):
         difference, error = found.difference(one, other)
-        bounds = [round(difference + side * Z * error, DECIMALS) for side in (-1, 1)]
-        number = len(items[groups[one]]) + len(items[groups[other]])
-        entry = {"items": number, "difference": round(difference, DECIMALS), "interval": bounds}
+        bounds = [round(difference + side * t * error, DECIMALS) for side in (-1, 1)]
+        its = len(items[groups[one]]) + len(items[groups[other]])
+        entry = {"items": its, "difference": round(difference, DECIMALS), "interval": bounds}
         kinds[f"{groups[one]} − {groups[other]}"] = entry
     spread = {name: round(value, DECIMALS) for name, value in found.spread.items()}
     return {"kinds": kinds, "standard_deviations": spread}
 
 
 def fit(ratings: Sequence[tuple[str, str, str, float]], groups: Sequence[str]) -> Fit | None:
-    """Fit the model to (group, item, person, rating). Return None if the model explains every rating.
+    """Fit the model to (group, item, person, rating). Return None without a residual or an optimum.
 
     With θ the deviations of items and people over that of e, and Z their indicators, the restricted
-    likelihood needs [X y]ᵀ(I + ZθθᵀZᵀ)⁻¹[X y]. The items are eliminated first, since their block is diagonal.
+    likelihood needs [X y]ᵀ(I + ZθθᵀZᵀ)⁻¹[X y]. The more numerous of the two are eliminated first, since their
+    block is diagonal.
     """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
@@ -96,6 +104,9 @@ def fit(ratings: Sequence[tuple[str, str, str, float]], groups: Sequence[str]) -
     np.add.at(of_items, item_of, table)
     np.add.at(of_people, person_of, table)
     whole, free = table.T @ table, len(ratings) - len(groups)
+    swapped = len(people) > len(items)
+    if swapped:
+        together, of_items, of_people = together.T, of_people, of_items
 
     def profiled(theta: Sequence[float]) -> tuple[float, Floats, Floats, float]:
         """Return the restricted deviance, the means, the inverse of their precision, and e's variance."""
@@ -119,10 +130,12 @@ def fit(ratings: Sequence[tuple[str, str, str, float]], groups: Sequence[str]) -
         lambda theta: profiled(theta)[0],
         (1.0, 1.0),
         method="Nelder-Mead",
-        bounds=((0, 100), (0, 100)),
+        bounds=((0, HIGHEST), (0, HIGHEST)),
         options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 2000},
     )
+    if not best.success or max(best.x) > HIGHEST / 2:
+        return None
     _, means, inverse, variance = profiled(best.x)
-    residual = sqrt(variance)
-    names = {"items": best.x[0] * residual, "people": best.x[1] * residual, "residual": residual}
+    residual, theta = sqrt(variance), best.x[::-1] if swapped else best.x
+    names = {"items": theta[0] * residual, "people": theta[1] * residual, "residual": residual}
     return Fit(means, inverse * variance, {name: float(value) for name, value in names.items()})

@@ -18,7 +18,7 @@ from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
 from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded, wilson
 from publishing.statistics.labels import ALL, Answered, match_count, mean, strict_agreement, suggestions
-from publishing.statistics.mixed import contrasts
+from publishing.statistics.mixed import MOST_ANSWERED, contrasts
 from publishing.translation import gettext_noop
 
 OVERALL = ""
@@ -280,7 +280,7 @@ TABLES: Mapping[str, TableStatistic] = {
         gettext_noop(
             "The mean rating of one kind of item minus that of another, in a linear mixed model with items "
             "and participants as random effects. A rating is the mean of a participant’s answers about an "
-            "item. Brackets show the normal interval (95 %)."
+            "item. Brackets show the interval (95 %) by Student’s t."
         ),
         {"items": gettext_noop("items"), "difference": gettext_noop("difference")},
         "difference",
@@ -309,6 +309,8 @@ class ScoredTally:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""
         assert self._protocol
         self._protocol.parse(story.content)
+        if self._names == ("contrasts",) and len(self._answered) > MOST_ANSWERED:
+            return  # there will be none: hold no more
         chosen: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for vote in votes:
             for choice in vote.answers:
@@ -329,7 +331,9 @@ class ScoredTally:
         found: dict[str, Any] = {}
         for name in self._names:
             if name in TABLES:
-                found |= {name: entry} if (entry := TABLES[name].compute(self._answered)) else {}
+                entry = TABLES[name].compute(self._answered)
+                if entry:
+                    found[name] = entry
             else:
                 found[name] = accuracy_by_kind(self._answered, self._votes_per_story)
         return found

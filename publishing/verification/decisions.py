@@ -180,6 +180,7 @@ def _judge(
     voted = next((item for item in found_items if isinstance(item, StoryVotes)), None)
     if voted:
         _check_votes(voted, description, findings)
+        _check_labels_decided(story_id, voted.votes, decisions, description, findings)
     rows = [item for item in found_items if isinstance(item, StatedStory)]
     if not rows:
         problem = f"There are votes on the story {story_id}, but it is in no file of stories."
@@ -210,6 +211,25 @@ def _judge(
     except ValueError as error:
         problem = f"The item cannot be read: {str(error)[:200]}"
         findings.add(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+
+
+def _check_labels_decided(
+    story_id: str,
+    votes: list[CountedVote],
+    decisions: Decisions,
+    description: Description,
+    findings: Findings,
+) -> None:
+    """Check that experts decided about fields that people answered, by options that the form has."""
+    fields = {choice.field for vote in votes for choice in vote.answers}
+    offered = {question.key: question.options for question in description.asked}
+    for labelled, decision in decisions.items():
+        if not labelled:
+            continue
+        options = offered.get(labelled.partition(".")[0], ())
+        if labelled not in fields or (options and decision.verdict not in options):
+            problem = f"{story_id}: “{decision.verdict}” is no answer to {labelled}."
+            findings.add(CHECK, ADJUDICATIONS_PATH, problem)
 
 
 def _check_per_item(

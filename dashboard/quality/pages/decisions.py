@@ -6,14 +6,15 @@ more than half of the participants is the label, they decide about those that ha
 
 import enum
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -23,7 +24,7 @@ from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.rights import Right, by_and_now, form_page, read_page
-from dashboard.http import ErrorsAsMessages, csv_file
+from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
 from dashboard.stories.queries import (
@@ -103,7 +104,7 @@ def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
     """Return, for each of these stories, whether its votes put it into the queue."""
     if queue == Queue.UNDECIDED:
         labels = labels_of(study, stories)
-        return [any(label.given and not label.stands for label in labels[story.pk]) for story in stories]
+        return [any(one.is_undecided and not one.stands for one in labels[story.pk]) for story in stories]
     if queue == Queue.SPLIT:
         return [row.is_split for row in listed(study, stories)]
     return [row.verdict.outcome is Outcome.DROPPED for row in listed(study, stories)]
@@ -148,10 +149,9 @@ def _is_about_labels(study: Study) -> bool:
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
     if _is_about_labels(study):
-        decided_labels = _decided_labels(study)
         context = {
-            "rows": decided_labels[:SHOWN],
-            "more": max(0, len(decided_labels) - SHOWN),
+            "rows": list(islice(_decided_labels(study), SHOWN)),
+            "more": max(0, standing_decisions(study).count() - SHOWN),
             "queue": Queue.UNDECIDED,
         }
         return render(request, "dashboard/quality/label_decisions.html", context)
@@ -166,30 +166,16 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
         "more": max(0, number - SHOWN),
-        "queues": [(queue, what) for queue, what in QUEUES.items() if queue != Queue.UNDECIDED],
+        "queues": [(queue, QUEUES[queue]) for queue in _queues(study)],
     }
     return render(request, "dashboard/quality/decisions.html", context)
 
 
 @read_page()
-def decisions_file(request: HttpRequest, study: Study) -> HttpResponse:
+def decisions_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
     if _is_about_labels(study):
-        labelled = [
-            {
-                "story_id": label.decision.story.story_id,
-                "labelled": label.cell.field,
-                "decision": label.decision.verdict,
-                "votes_for_it": label.given[label.decision.verdict],
-                "votes": label.given.total(),
-                "label": label.stands,
-                "reason": label.decision.reason,
-                **_who_and_when(label.decision),
-            }
-            for label in _decided_labels(study)
-            if label.decision
-        ]
-        return csv_file(f"{study.slug}-decisions", LABEL_COLUMNS, labelled)
+        return csv_stream(request, f"{study.slug}-decisions", LABEL_COLUMNS, _label_rows(study))
     rows = [
         {
             "story_id": row.story.story_id,
@@ -208,23 +194,42 @@ def _who_and_when(decision: Adjudication) -> dict[str, str]:
     return {"by": decision.by.get_username() if decision.by else "", "at": decision.at.isoformat()}
 
 
-def _decided_labels(study: Study) -> list[Label]:
-    """Return the labels that experts decided, the newest first."""
-    standing = standing_decisions(study).select_related("story", "by").order_by("-pk")
-    stories = {decision.story_id: decision.story for decision in standing}
-    labels = labels_of(study, list(stories.values()))
-    by_field = {(story, label.cell.field): label for story in labels for label in labels[story]}
-    return [
-        replace(by_field[decision.story_id, decision.field], decision=decision)
-        for decision in standing
-        if (decision.story_id, decision.field) in by_field
-    ]
+def _label_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Yield every standing decision about a label for the file, the newest first."""
+    for story, decision, label in _decided_labels(study):
+        yield {
+            "story_id": story.story_id,
+            "labelled": label.cell.field,
+            "decision": decision.verdict,
+            "votes_for_it": label.given[decision.verdict],
+            "votes": label.given.total(),
+            "label": label.stands,
+            "reason": decision.reason,
+            **_who_and_when(decision),
+        }
+
+
+def _decided_labels(study: Study) -> Iterator[tuple[Story, Adjudication, Label]]:
+    """Yield the labels that experts decided, the newest first, reading the votes of some at a time."""
+    last: int | None = None
+    while True:
+        older = standing_decisions(study).exclude(question="").select_related("story").order_by("-pk")
+        some = list((older.filter(pk__lt=last) if last else older)[:SHOWN])
+        labels = labels_of(study, list({one.story_id: one.story for one in some}.values()))
+        by_field = {(story, label.cell.field): label for story in labels for label in labels[story]}
+        for one in some:
+            label = by_field[one.story_id, one.field]
+            assert label.decision
+            yield one.story, label.decision, label
+        if len(some) < SHOWN:
+            return
+        last = some[-1].pk
 
 
 @read_page(Right.REVIEW)
 def next_decision(request: HttpRequest, study: Study) -> HttpResponse:
     """Redirect to the next story of a queue, or offer to search further."""
-    queue, after = _queue(request), request.GET.get("after", "")
+    queue, after = _queue(request, study), request.GET.get("after", "")
     if queue is None or "\0" in after:  # PostgreSQL takes no such text
         return redirect("dashboard:decisions", slug=study.slug)
     step = next_to_decide(study, queue, after=after)
@@ -245,9 +250,10 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
-    if request.method == "POST":
-        return _decide(request, story)
-    protocol, queue = study.protocol, _queue(request)
+    decided_response = _decide(request, story) if request.method == "POST" else None
+    if decided_response:
+        return decided_response
+    protocol, queue = study.protocol, _queue(request, study)
     standing = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
     context = {
         "story": story,
@@ -256,17 +262,22 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "seen": standing[0].pk if standing else 0,
         "buttons": BUTTONS,
         "longest": LONGEST_STATEMENT,
+        "reason": request.POST.get("reason", ""),
         "next": _next(study, queue, story_id) if queue else "",
     }
     if _is_about_labels(study):
-        labels = labels_of(study, [story])[story.pk]
-        context["labels"] = [label for label in labels if label.given and not label.by_votes]
+        context["labels"] = [
+            {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
+            for label in labels_of(study, [story])[story.pk]
+            if label.is_undecided
+        ]
         return render(request, "dashboard/quality/decide_labels.html", context)
     return render(request, "dashboard/quality/decide.html", context)
 
 
-def _decide(request: HttpRequest, story: Story) -> HttpResponse:
-    queue, study, given = _queue(request), story.study, request.POST.dict()
+def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
+    """Record the decision of a form. Return None if it is refused, with a message: it is shown again."""
+    queue, study, given = _queue(request, story.study), story.study, request.POST.dict()
     with ErrorsAsMessages(request, ValueError):
         shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
         shared["seen"] = int(given.get("seen", ""))
@@ -280,12 +291,18 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse:
         messages.success(request, _("Saved beside the votes of %(story)s.") % {"story": story.story_id})
         here = _next(study, queue, story.story_id) if queue else ""
         return redirect(here or reverse("dashboard:story", args=[study.slug, story.story_id]))
-    return redirect(request.get_full_path())
+    return None
 
 
-def _queue(request: HttpRequest) -> Queue | None:
+def _queues(study: Study) -> list[Queue]:
+    """Return the queues of this kind of study."""
+    of_labels = _is_about_labels(study)
+    return [queue for queue in Queue if (queue is Queue.UNDECIDED) == of_labels]
+
+
+def _queue(request: HttpRequest, study: Study) -> Queue | None:
     asked: Any = request.GET.get("queue", "")
-    return Queue(asked) if asked in list(Queue) else None
+    return Queue(asked) if asked in _queues(study) else None
 
 
 def _next(study: Study, queue: Queue, after: str) -> str:

@@ -54,15 +54,17 @@ class Command(ActionCommand):
 
     def _evaluated(self, options: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """Return the results, and the encoder's answers if there are any."""
-        directory, files, configs = options["directory"], [*options["files"]], options["config"]
+        directory, files, configs = options["directory"], options["files"], options["config"]
+        if not (files or options["encoder"]):
+            raise CommandError("Name a file of answers or votes, or an encoder.", returncode=USAGE)
+        found = evaluate(directory, files, configs)  # a mistake in a file is told before the training
+        if not options["encoder"]:
+            return found, b""
         with TemporaryDirectory() as scratch:
             path = Path(scratch) / ENCODER
-            if options["encoder"]:
-                try:
-                    encoder.write_answers(path, EvaluatedRelease(directory, configs), options["encoder"])
-                    files.append(path)
-                except encoder.EncoderSkipped as error:
-                    self.stderr.write(f"The encoder was skipped. {error}")
-            if not files:
-                raise CommandError("Name a file of answers or votes, or an encoder.", returncode=USAGE)
-            return evaluate(directory, files, configs), path.read_bytes() if path in files else b""
+            try:
+                encoder.write_answers(path, EvaluatedRelease(directory, configs), options["encoder"])
+            except encoder.EncoderSkipped as error:
+                self.stderr.write(f"The encoder was skipped. {error}")
+                return found, b""
+            return evaluate(directory, [*files, path], configs), path.read_bytes()

@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import escape
 
 from accounts.models import User
 from annotation import actions
-from annotation.models import Adjudication, Event, Membership, Story, Study
+from annotation.errors import WrongState
+from annotation.models import Adjudication, Event, Membership, Story, Study, Vote
+from annotation.protocols.base import field_name
 from publishing.comparison.changes import REASONS
 from publishing.verification import check_release
+from tests import builders
 from tests.crowd.test_label_tables import rows, tampered
 from tests.dashboard.worlds import split_over_labels
 from tests.publishing.support import published
@@ -68,7 +73,7 @@ def test_an_expert_decides_undecided_labels_and_releases_follow(
     listed = expert.get(f"/studies/{study.slug}/quality/decisions/").content.decode()
     assert "The story names the place." in listed
     assert (
-        expert.get(f"/studies/{study.slug}/quality/decisions.csv").content.decode().splitlines()[1]
+        expert.get(f"/studies/{study.slug}/quality/decisions.csv").getvalue().decode().splitlines()[1]
         == f"{first.story_id},{SPLIT},location,1,3,location,The story names the place.,rosa,"
         + Adjudication.objects.get().at.isoformat()
     )
@@ -127,13 +132,88 @@ def test_what_cannot_be_decided_says_why(
     assert not Adjudication.objects.exists()
 
 
-def test_votes_that_agree_later_decide_themselves(study: Study) -> None:
+def test_votes_that_agree_later_decide_themselves(expert: Client, study: Study) -> None:
     """An expert's word fills what the votes leave open. It never overrules more than half of them."""
     story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
-    actions.adjudicate_labels(story=story, chosen={OTHER: "3"}, reason="Deep.", by=None, now=timezone.now())
-    row = labels(published(study).directory)[story.story_id, OTHER]
-    assert (row["label"], row["decided_by"]) == (row["suggested"], "votes")
-    assert row["label"] != "3"
+    decided(expert, study, story, **{SPLIT: "trait"})
+    votes = Vote.objects.filter(assignment__story=story).order_by("pk")[:2]
+    first, second = ({field_name(a.question, a.row): a.option for a in vote.answers.all()} for vote in votes)
+    actions.change_vote(
+        assignment_id=votes[1].assignment_id,
+        enrollment=votes[1].assignment.enrollment,
+        submitted=second | {SPLIT: first[SPLIT]},
+        now=timezone.now(),
+    )
+    place = published(study).directory
+    row = labels(place)[story.story_id, SPLIT]
+    assert (row["label"], row["decided_by"]) == (first[SPLIT], "votes")
+    page = expert.get(f"/studies/{study.slug}/quality/decisions/").content.decode()
+    assert "the votes decide now" in page
+    assert check_release(place).is_sound
+
+
+def test_experts_decide_about_labels_or_about_stories_never_both(expert: Client, study: Study) -> None:
+    """A decision of the other kind would stand in the files of every later release."""
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    form = {"story": story.story_id, f"seen-{story.story_id}": "0", "decision": "valid", "reason": "Good."}
+    expert.post(f"/studies/{study.slug}/stories/", form)
+    with pytest.raises(WrongState, match="labels of these stories"):
+        actions.adjudicate(
+            story=story, verdict=Adjudication.Verdict.VALID, reason="Good.", by=None, now=timezone.now()
+        )
+    other = builders.make_study("validity").stories.main()[0]
+    with pytest.raises(WrongState, match="whole stories"):
+        actions.adjudicate_labels(
+            story=other, chosen={"q1": "yes"}, reason="Good.", by=None, now=timezone.now()
+        )
+    assert not Adjudication.objects.exists()
+    with pytest.raises(IntegrityError, match="adjudication_is_of_a_story_or_a_label"), transaction.atomic():
+        Adjudication.objects.create(story=story, verdict="location", reason="x", at=timezone.now())
+    queue = expert.get(f"/studies/{study.slug}/quality/decisions/next/?queue=split")
+    assert queue.headers["Location"] == f"/studies/{study.slug}/quality/decisions/"
+
+
+def test_labels_of_a_story_that_lacks_votes_are_open(expert: Client, study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    taken = Vote.objects.filter(assignment__story=story)[0].assignment
+    actions.exclude_vote(assignment=taken, reason="careless", by=None, now=timezone.now())
+    page = decided(expert, study, story, **{SPLIT: "location"})
+    assert page.count("This story lacks votes, which may still decide its labels.") == 2
+    assert not Adjudication.objects.exists()
+    shown = expert.get(f"/studies/{study.slug}/stories/{story.story_id}/").content.decode()
+    assert "<strong>Location</strong>" not in shown
+
+
+def test_a_refused_form_keeps_what_was_chosen(expert: Client, study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    page = decided(expert, study, story, reason=" ", **{SPLIT: "state"})
+    assert '<option value="state" selected>' in page
+    kept = decided(expert, study, story, reason="Because.", **{SPLIT: "nowhere"})
+    assert 'value="Because."' in kept
+
+
+def test_pages_of_decisions_ask_no_more_with_more_decisions(expert: Client, study: Study) -> None:
+    first, second = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")
+    pages = [f"/studies/{study.slug}/quality/decisions/{end}" for end in ("", f"of/{first.story_id}/")]
+    decided(expert, study, first, **{SPLIT: "state"})
+    counted = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            for page in pages:
+                assert expert.get(page).status_code == 200
+        counted.append(len(queries))
+        decided(expert, study, second, **{SPLIT: "location"})
+    assert counted[0] == counted[1]
+
+
+def test_a_decision_that_the_form_does_not_know_is_found(study: Study) -> None:
+    story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
+    actions.adjudicate_labels(story=story, chosen={SPLIT: "state"}, reason="So.", by=None, now=timezone.now())
+    place = published(study).directory
+    for was, now in ((b'"content.b1"', b'"content.b9"'), (b'"option":"state"', b'"option":"elsewhere"')):
+        told = tampered(place, "annotations/adjudications.jsonl", was, now)
+        assert any("is no answer to content.b" in one for one in told), told
+        tampered(place, "annotations/adjudications.jsonl", now, was)
 
 
 def test_the_story_page_groups_labels_by_belief_and_says_what_stands(expert: Client, study: Study) -> None:

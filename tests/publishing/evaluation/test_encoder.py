@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from publishing.evaluation import encoder
+from publishing.machine_validation.questions import Question
 from tests.publishing.evaluation.reference import SETS, read
 from tests.publishing.test_builder import build, crowd
 from tests.publishing.verification.support import pseudonymous
@@ -52,8 +54,35 @@ def test_without_pytorch_the_other_models_are_evaluated(
     found, told = evaluated(place, model, encoder=weights)
     assert told == ("The encoder was skipped. torch is not installed: pip install torch transformers.\n")
     assert list(found["models"]) == ["always_a"]
+    assert evaluated(place, encoder=weights)[0]["models"] == {}
     with pytest.raises(CommandError, match="Name a file of answers or votes, or an encoder"):
-        evaluated(place, encoder=weights)
+        evaluated(place)
+    model.write_text('{"id": "nowhere", "answer": "A"}\n')
+    with pytest.raises(CommandError, match="nowhere"):  # before anything is trained
+        evaluated(place, model, encoder=weights)
+
+
+def test_no_question_is_answered_by_what_was_learned_from_its_core() -> None:
+    questions = [
+        Question(f"q{n}", f"core-{n // 3}", "s", (), "", "", f"right {n}", f"wrong {n}", "A")
+        for n in range(36)
+    ]
+    learned: dict[int, set[str]] = {}
+
+    def learn(fold: int, known: Sequence[Question]) -> encoder.Scored:
+        learned[fold] = {question.core for question in known}
+
+        def scored(held_out: Sequence[Question]) -> list[tuple[float, float]]:
+            assert not {question.core for question in held_out} & learned[fold]
+            return [(int(one.id[1:]) % 3, 1.0) for one in held_out]
+
+        return scored
+
+    rows = {row["id"]: row["answer"] for row in encoder.held_out_answers(questions, learn)}
+    assert len(learned) == 5
+    assert rows == {f"q{n}": {0: f"wrong {n}", 1: None, 2: f"right {n}"}[n % 3] for n in range(36)}
+    with pytest.raises(encoder.EncoderSkipped, match="at least 5 groups"):
+        list(encoder.held_out_answers(questions[:6], learn))
 
 
 def test_a_folder_without_weights_is_named(place: Path, tmp_path: Path) -> None:

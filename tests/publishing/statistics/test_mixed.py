@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from annotation.protocols.base import Scored
+from publishing.files.rows import ReleasedStory
 from publishing.statistics.labels import Answered
-from publishing.statistics.mixed import contrasts, fit
+from publishing.statistics.mixed import MOST_ANSWERED, contrasts, fit
+from publishing.statistics.scored import ScoredTally
 
 Rating = tuple[str, str, str, float]
 ROW = Scored("", "", 5, "coherent", "coherent")
@@ -70,14 +72,14 @@ def test_the_interval_of_a_large_study_holds_what_it_was_made_with() -> None:
 
 
 def test_without_differences_between_items_and_people_it_is_the_difference_of_means() -> None:
-    """By hand, for ratings that every person gives every item: 4.5 − 2.5."""
+    """By hand, for ratings that four people give every item: 4.5 − 2.5."""
     answered = [
-        Answered(item, ROW, {"p1": str(low), "p2": str(high)}, item, group)
-        for item, group, low, high in (
-            ("i1", "x", 5, 4),
-            ("i2", "x", 4, 5),
-            ("j1", "y", 3, 2),
-            ("j2", "y", 2, 3),
+        Answered(item, ROW, {f"p{n}": rating for n, rating in enumerate(ratings)}, item, group)
+        for item, group, ratings in (
+            ("i1", "x", "5454"),
+            ("i2", "x", "4545"),
+            ("j1", "y", "3232"),
+            ("j2", "y", "2323"),
         )
     ]
     found = contrasts(answered)
@@ -87,21 +89,63 @@ def test_without_differences_between_items_and_people_it_is_the_difference_of_me
     assert found["standard_deviations"] == {
         "items": 0.0,
         "people": 0.0,
-        "residual": pytest.approx(np.sqrt(8 * 0.25 / 6), abs=1e-4),
+        "residual": pytest.approx(np.sqrt(16 * 0.25 / 14), abs=1e-3),
     }
-    half = 1.96 * np.sqrt(8 * 0.25 / 6 * (1 / 4 + 1 / 4))
+    half = 4.3027 * np.sqrt(16 * 0.25 / 14 * (1 / 8 + 1 / 8))  # Student's t with 4 - 2 degrees of freedom
     assert entry["interval"] == pytest.approx([2 - half, 2 + half], abs=1e-3)
+
+
+def given(ratings: dict[str, str], *, groups: str = "xy") -> list[Answered]:
+    """Ratings of items by people p0, p1 …; the groups take turns."""
+    return [
+        Answered(item, ROW, {f"p{n}": one for n, one in enumerate(row)}, item, groups[place % len(groups)])
+        for place, (item, row) in enumerate(ratings.items())
+    ]
 
 
 @pytest.mark.parametrize(
     "answered",
     [
         [],
-        [Answered("i", ROW, {"p1": "1", "p2": "3"}, "i", "x"), Answered("j", ROW, {"p1": "2"}, "j", "y")],
-        [Answered(f"{n}", ROW, {"p1": "1"}, f"{n}", "xy"[n % 2]) for n in range(6)],
-        [Answered(f"{n}", ROW, {"p1": "1", "p2": "1"}, f"{n}", "xy"[n % 2]) for n in range(6)],
+        given({"i": "13131", "j": "24242"}),
+        given({str(n): "1" for n in range(6)}),
+        given({str(n): "13"[n % 2] * 2 for n in range(6)}),
+        given({str(n): "1111111" for n in range(6)}),
+        given({str(n): str(n % 5 + 1) * 7 for n in range(6)}),
+        given({str(n): "1342513" for n in range(26)}, groups="abcdefghijklm"),
+        given({str(n): "1342513" for n in range(15_001)}),
     ],
-    ids=["nothing", "one item per group", "one person", "all the same"],
+    ids=[
+        "nothing",
+        "one item per group",
+        "one person",
+        "too few ratings",
+        "all the same",
+        "no residual",
+        "too many groups",
+        "too many items",
+    ],
 )
 def test_there_are_none_where_nothing_can_be_told(answered: list[Answered]) -> None:
     assert contrasts(answered) == {}
+
+
+def test_people_who_outnumber_the_items_are_eliminated_instead() -> None:
+    """It is the same fit, with the roles of items and people exchanged."""
+    ratings = simulated(5, items=4, people=40)
+    found = fit(ratings, ("a", "b", "c"))
+    few = fit([rating for rating in ratings if rating[2] < "p11"], ("a", "b", "c"))
+    assert found
+    assert few
+    assert found.spread == pytest.approx({"items": 0.3, "people": 0.5, "residual": 0.8}, abs=0.2)
+    assert found.means == pytest.approx(few.means, abs=0.5)
+
+
+def test_a_tally_of_ratings_holds_no_more_than_are_looked_at() -> None:
+    tally = ScoredTally("ratings", 1)
+    content = dict.fromkeys(("story", "question", "answer_a", "answer_b"), "x")
+    for number in range(MOST_ANSWERED // 3 + 10):
+        story = ReleasedStory(str(number), str(number), "x", None, None, "", content)
+        tally.add(story, [])
+    assert tally.document() == {}
+    assert len(tally._answered) <= MOST_ANSWERED + 3
