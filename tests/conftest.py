@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import re
@@ -25,6 +26,9 @@ from hypothesis import settings as hypothesis_settings
 from psycopg._preparing import PrepareManager
 from whitenoise import WhiteNoise
 
+from publishing import machine_validation
+from publishing.files.rows import Layout, config_path
+from publishing.machine_validation.report import Validation
 from tests import kept
 from tests.plugin import state_directory
 from tomannot import clock
@@ -169,6 +173,29 @@ def aws_models_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shortcuts_looked_for_once() -> Iterator[None]:
+    """Machine validation is a quarter of publishing a small release, and many tests publish the same stories.
+
+    What it says follows from the files that it reads, as its own tests show, which call it directly.
+    """
+    validate = machine_validation.validate
+    known: dict[tuple[bytes, ...], Validation] = {}
+
+    def validate_once(directory: Path, layout: Layout) -> Validation:
+        files = [directory / config_path(config) for config in layout.configs]
+        if not all(file.is_file() for file in files):
+            return validate(directory, layout)
+        key = (repr(layout.configs).encode(), *(file.read_bytes() for file in files))
+        if key not in known:
+            known[key] = validate(directory, layout)
+        return copy.deepcopy(known[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine_validation, "validate", validate_once)
+        yield
+
+
 @pytest.fixture(scope="module")
 def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """For fixtures that build a world once for a module without transactional tests.
@@ -200,6 +227,14 @@ def statements_outlive_rollbacks() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PrepareManager, "_should_discard", unless_rolled_back)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Nothing that a test writes has to survive a power cut; killed processes are others, which do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _file: None)
         yield
 
 

@@ -19,13 +19,15 @@ from tomannot import embedded
 from tomannot.embedded.locks import FileLock
 
 SLOTS = 16  # a Redis has that many databases
+TESTS_PER_SEARCH = 50
 OWN_DATABASE, OWN_REDIS = "TOMANNOT_TEST_DATABASES", "TOMANNOT_TEST_REDIS"
 """In the environment: where the embedded server is that this run provides (or the one it is a worker of)."""
+_tests_since_search = 0
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    gc.disable()  # until everything is imported, see pytest_collection_finish
+    gc.disable()  # see pytest_runtest_logfinish
     # Tests start a hundred processes; compiling would be a fifth of each one's start.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False  # else each run compiles all tests anew
@@ -50,7 +52,16 @@ def pytest_collection_finish() -> None:
     It is a million objects, which each full search would go through, and most while they are being made.
     """
     gc.freeze()
-    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """Search for garbage now and then, between tests: Python's own searches are a twelfth of a run."""
+    global _tests_since_search
+    _tests_since_search += 1
+    if _tests_since_search == TESTS_PER_SEARCH:
+        _tests_since_search = 0
+        gc.collect()
 
 
 def _say(line: str) -> None:

@@ -103,7 +103,7 @@ def get(url: str) -> int:
     return urllib3.PoolManager(retries=False, timeout=10).request("GET", url).status
 
 
-def test_it_serves_what_it_announces_is_alone_on_its_data_and_stops_on_ctrl_c(
+def test_it_serves_what_it_announces_signs_in_is_alone_on_its_data_and_stops_on_ctrl_c(
     demo: subprocess.Popen[str], var: Path
 ) -> None:
     said = what_it_says(demo)
@@ -116,6 +116,11 @@ def test_it_serves_what_it_announces_is_alone_on_its_data_and_stops_on_ctrl_c(
     assert [get(url) for url in (front_page[1], *links)] == [200] * 4
     assert get(answers[1]) == 302, "to the sign-in"
     assert re.search(r"serving after [0-9.]+ seconds", said)
+    user, password = re.findall(r"(?:sign in as|password) +(\S+)", said)
+    back_office = re.search(r"Back office: +(\S+)", said)
+    assert back_office is not None
+    assert signs_in(back_office[1], user, password)
+    assert not signs_in(back_office[1], user, password + "x")
     assert_a_second_one_is_refused(var)
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate(timeout=SECONDS)
@@ -177,15 +182,11 @@ def test_a_signal_stops_it_once(number: signal.Signals) -> None:
             signal.signal(each, handler)
 
 
-def test_the_new_password_signs_in_and_all_processes_end_when_one_of_them_ends(
+@pytest.mark.torture  # test_supervisor ends two small programs so, with every run
+def test_it_starts_again_and_all_processes_end_when_one_of_them_ends(
     demo: subprocess.Popen[str], var: Path
 ) -> None:
-    said = what_it_says(demo)
-    user, password = re.findall(r"(?:sign in as|password) +(\S+)", said)
-    back_office = re.search(r"Back office: +(\S+)", said)
-    assert back_office is not None
-    assert signs_in(back_office[1], user, password)
-    assert not signs_in(back_office[1], user, password + "x")
+    what_it_says(demo)
     worker = next(process for process in processes_of(var) if {"celery", "worker"} <= set(process.cmdline()))
     os.killpg(os.getpgid(worker.pid), signal.SIGKILL)
     rest, _ = demo.communicate(timeout=SECONDS)

@@ -153,29 +153,11 @@ def pids(urls: embedded.Urls) -> Pids:
     return Pids(int(row[0].split()[0]), int(information["process_id"]))
 
 
-def test_servers_are_private_and_the_database_exists(var: Path) -> None:
-    with User(var) as user:
-        urls = user.urls()
-        with psycopg.connect(urls.database) as connection:
-            listens = connection.execute("SHOW listen_addresses").fetchone()
-            version = connection.execute("SHOW server_version_num").fetchone()
-        assert listens == ("",)
-        assert version is not None
-        assert version[0].startswith("18")
-        assert (var / "postgres").stat().st_mode & 0o077 == 0
-        assert (var / "redis").stat().st_mode & 0o077 == 0
-        stranger = redis.Redis.from_url(f"redis://{urls.redis.rpartition('@')[2]}")
-        with pytest.raises(redis.AuthenticationError):
-            stranger.ping()
-        stranger.close()
-        user.leaves()
-    wait_until_nothing_runs(var)
-
-
-def test_data_outlives_the_servers_and_they_stop_after_the_last_user(var: Path) -> None:
+def test_servers_are_private_and_data_outlives_them_and_they_stop_after_the_last_user(var: Path) -> None:
     with User(var) as first, User(var) as second:
         before, urls = pids(first.urls()), second.urls()
         assert pids(urls) == before, "two users who start at once share one pair of servers"
+        assert_private(var, urls)
         first.leaves()
         time.sleep(1.5)  # longer than the keeper lingers
         assert pids(urls) == before, "the second user is still there"
@@ -190,7 +172,22 @@ def test_data_outlives_the_servers_and_they_stop_after_the_last_user(var: Path) 
     wait_until_nothing_runs(var)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def assert_private(var: Path, urls: embedded.Urls) -> None:
+    with psycopg.connect(urls.database) as connection:
+        listens = connection.execute("SHOW listen_addresses").fetchone()
+        version = connection.execute("SHOW server_version_num").fetchone()
+    assert listens == ("",)
+    assert version is not None
+    assert version[0].startswith("18")
+    assert (var / "postgres").stat().st_mode & 0o077 == 0
+    assert (var / "redis").stat().st_mode & 0o077 == 0
+    stranger = redis.Redis.from_url(f"redis://{urls.redis.rpartition('@')[2]}")
+    with pytest.raises(redis.AuthenticationError):
+        stranger.ping()
+    stranger.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.torture)])
 def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals, var: Path) -> None:
     with User(var) as user:
         user.urls()
@@ -213,18 +210,18 @@ def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None
     wait_until_nothing_runs(fresh_var)
 
 
-def test_a_user_who_arrives_while_the_keeper_stops_the_servers_gets_servers(var: Path) -> None:
+@pytest.mark.parametrize("pause", [pytest.param(0.5, marks=pytest.mark.torture), 0.6])
+def test_a_user_who_arrives_while_the_keeper_stops_the_servers_gets_servers(var: Path, pause: float) -> None:
     with User(var) as user:
         user.urls()
         user.gets(signal.SIGKILL)
-    for pause in (0.5, 0.6):  # the keeper stops the servers half a second after the last user
-        time.sleep(pause)
-        with User(var) as arriving:
-            urls = arriving.urls()
-            time.sleep(0.3)
-            pids(urls)
-            assert len(keepers(var)) == 1
-            arriving.gets(signal.SIGKILL)
+    time.sleep(pause)  # the keeper stops the servers half a second after the last user
+    with User(var) as arriving:
+        urls = arriving.urls()
+        time.sleep(0.3)
+        pids(urls)
+        assert len(keepers(var)) == 1
+        arriving.gets(signal.SIGKILL)
     wait_until_nothing_runs(var)
 
 
@@ -263,10 +260,6 @@ def test_killed_servers_are_started_again(var: Path) -> None:
 
 
 def test_a_pid_file_that_names_a_stranger_is_no_obstacle(var: Path) -> None:
-    with User(var) as user:
-        user.urls()
-        user.leaves()
-    wait_until_nothing_runs(var)
     stranger = subprocess.Popen(["sleep", "60"])
     try:
         (var / "postgres" / "postmaster.pid").write_text(

@@ -7,6 +7,7 @@ tool: nobody needs GNU gettext to run tomannot or these tests.
 from __future__ import annotations
 
 import ast
+import functools
 import gettext
 import re
 from collections import Counter
@@ -110,7 +111,8 @@ def calls(tree: ast.AST) -> Iterator[Message]:
         yield (WITHIN.join(found),) if node.func.id.startswith("pgettext") else tuple(found)
 
 
-def marked() -> set[Message]:
+@functools.cache
+def marked() -> frozenset[Message]:
     """Every text of ours that is marked for translation."""
     found: set[Message] = set()
     for room in ROOMS:
@@ -120,7 +122,7 @@ def marked() -> set[Message]:
     for path in (PROJECT / "templates").rglob("*.*"):
         for call in MARKED.findall(templatize(path.read_text(encoding="utf-8"))):
             found.update(calls(ast.parse(call)))
-    return found
+    return frozenset(found)
 
 
 CATALOGUES = sorted((PROJECT / "locale").glob("*/LC_MESSAGES/django.po"))

@@ -24,7 +24,7 @@ from tests.api.client import Program
 from tests.publishing.support import published
 from tomannot.wsgi import application
 
-EXAMPLES = 6
+EXAMPLES = 3
 """Requests of each operation, as the schema wants them and as many otherwise."""
 HELD = (
     "not_a_server_error",

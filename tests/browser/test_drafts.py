@@ -159,7 +159,11 @@ def test_a_form_that_was_left_unanswered_is_never_written_onto_another_story(
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(200, SIGN_IN_PAGE), (404, "<h1>Not found</h1>"), (429, "<h1>Too many requests</h1>")],
+    [
+        (200, SIGN_IN_PAGE),
+        pytest.param(404, "<h1>Not found</h1>", marks=pytest.mark.torture),
+        (429, "<h1>Too many requests</h1>"),
+    ],
     ids=["captive portal", "not found", "too many requests"],
 )
 def test_an_answer_that_is_no_receipt_keeps_the_draft_and_says_so(

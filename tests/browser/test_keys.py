@@ -59,7 +59,11 @@ def chosen(window: Window) -> list[str]:
 
 @pytest.mark.parametrize(
     ("at_a_form", "key"),
-    [("story", "Backspace"), ("test story", "ArrowLeft"), ("changing", "ArrowUp")],
+    [
+        pytest.param("story", "Backspace", marks=pytest.mark.torture),
+        ("test story", "ArrowLeft"),
+        ("changing", "ArrowUp"),
+    ],
     indirect=["at_a_form"],
 )
 def test_back_goes_to_the_question_before_and_changes_no_answer(at_a_form: Window, key: str) -> None:
@@ -87,7 +91,7 @@ def test_back_leads_to_an_answer_to_mend_from_the_next_question_and_from_none(at
 # Forwards -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", ["ArrowRight", "ArrowDown"])
+@pytest.mark.parametrize("key", ["ArrowRight", pytest.param("ArrowDown", marks=pytest.mark.torture)])
 def test_forward_goes_to_the_next_question_and_at_last_to_the_button(at_work: Window, key: str) -> None:
     press(at_work, "1", "1", "Backspace", "Backspace")
     for target in (at_work.radio("q2", "yes"), at_work.radio("q3", "yes"), at_work.radio("q4", "yes")):
@@ -143,7 +147,7 @@ def test_back_is_to_the_right_where_people_write_from_there(
 
 @pytest.mark.parametrize(
     ("at_a_form", "closing"),
-    [("story", "?"), ("test story", "Escape"), ("changing", "?")],
+    [pytest.param("story", "?", marks=pytest.mark.torture), ("test story", "Escape"), ("changing", "?")],
     indirect=["at_a_form"],
 )
 def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
@@ -329,7 +333,7 @@ def test_tab_goes_through_the_page_from_the_top_down(at_work: Window) -> None:
     assert all(later >= earlier - 8 for earlier, later in itertools.pairwise(tops)), stops
 
 
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.torture)])
 def test_what_stays_in_reach_covers_nothing_that_has_the_focus(
     open_window: OpenWindow, person: Enrollment, width: int
 ) -> None:

@@ -26,7 +26,7 @@ ONE_OF_EACH = [
 """States whose pages have the longest texts, buttons and tables."""
 
 
-@pytest.fixture(params=["de", "ar"])
+@pytest.fixture(params=["de", pytest.param("ar", marks=pytest.mark.torture)])
 def foreign(request: pytest.FixtureRequest, open_window: OpenWindow, settings: Any) -> Window:
     """A phone that speaks German or Arabic; ours has no Arabic texts, but its direction."""
     settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
@@ -56,7 +56,12 @@ def test_the_pages_of_a_journey_fit(foreign: Window) -> None:
     assert_good_on_all_screens(foreign)
 
 
-def test_the_story_page_fits_and_keys_answer(foreign: Window, person: Enrollment) -> None:
+@pytest.mark.parametrize("language", ["ar", pytest.param("de", marks=pytest.mark.torture)])
+def test_the_story_page_fits_and_keys_answer(
+    open_window: OpenWindow, person: Enrollment, settings: Any, language: str
+) -> None:
+    settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
+    foreign = open_window(locale=language)
     page = foreign.page
     page.goto(stories_path(person))
     assert_good_on_all_screens(foreign)

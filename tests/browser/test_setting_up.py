@@ -101,6 +101,7 @@ def test_from_nothing_to_open_by_mouse(
     assert window.foreign_requests() == []
 
 
+@pytest.mark.torture  # keys alone move test_menu, test_figures and test_review, with every run
 def test_from_nothing_to_open_by_keyboard(
     open_window: OpenWindow, researcher: tuple[str, str], file: Path
 ) -> None:

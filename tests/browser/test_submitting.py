@@ -13,7 +13,7 @@ from bench import screen
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE, Arrows, stored_forms
 from tests.browser.submitting import FORM, at_first_story, on_story
-from tests.browser.windows import DESKTOP, PHONE, Window
+from tests.browser.windows import DESKTOP, SIZES, Window
 from tests.builders import ALL_YES, answers
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_the_next_story_comes_with_the_receipt_in_one_request(at_work: Window) -
     assert at_work.complaints == []
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("size", SIZES)
 def test_the_page_does_not_jump_when_the_next_story_comes(
     open_window: OpenWindow, person: Enrollment, size: ViewportSize
 ) -> None:

@@ -118,7 +118,7 @@ class Storm:
             return  # they are where they would be sent already
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
 def test_after_a_storm_every_promise_holds(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     study = builders.make_study(stories=40, votes_per_story=3, lease_minutes=1)
     storm = Storm(study, builders.qualified(study, 12))

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import load_dataset
 from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
-from statsmodels.stats.proportion import proportion_confint
 
 from accounts.actions import ensure_researcher
 from annotation.models import Vote
@@ -40,9 +38,17 @@ def rows(place: Path, path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (place / path).read_text(encoding="utf-8").splitlines()]
 
 
+# With every run, test_whole_study deals exact loads to a crowd, and test_human_baseline of the dashboard goes
+# from answers to the accuracy of a release.
+@pytest.mark.torture
 def test_accuracy_by_condition_follows_from_the_release_alone(
     live_server: LiveServer, tmp_path: Path, settings: Any
 ) -> None:
+    from datasets import load_dataset  # loaded here: every worker imports this module
+    from statsmodels.stats.proportion import (
+        proportion_confint,  # loaded here: every worker imports this module
+    )
+
     settings.RELEASES_ROOT = tmp_path / "releases"
     study = load_sample_study(now=timezone.now(), name="human-performance")
     table = json.loads((SAMPLES["human-performance"].parent / "truth.json").read_bytes())

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from datasets import load_dataset
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
@@ -43,6 +42,8 @@ def rows(place: Path, path: str) -> list[dict[str, Any]]:
 
 
 def released(name: str, server: LiveServer, settings: Any, root: Path) -> tuple[Study, Path]:
+    from datasets import load_dataset  # loaded here: every worker imports this module
+
     settings.RELEASES_ROOT = root / "releases"
     study = load_sample_study(now=timezone.now(), name=name)
     table = json.loads((SAMPLES[name].parent / "truth.json").read_bytes())

@@ -11,11 +11,9 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from datasets import load_dataset
 from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
-from sklearn.metrics import f1_score
 
 from accounts.actions import ensure_researcher
 from annotation.models import Vote
@@ -42,6 +40,9 @@ def rows(place: Path, path: str) -> list[dict[str, Any]]:
 def test_agreement_of_pairs_follows_from_the_release_alone(
     live_server: LiveServer, tmp_path: Path, settings: Any
 ) -> None:
+    from datasets import load_dataset  # loaded here: every worker imports this module
+    from sklearn.metrics import f1_score  # loaded here: every worker imports this module
+
     settings.RELEASES_ROOT = tmp_path / "releases"
     study = load_sample_study(now=timezone.now(), name="narrative-validation")
     table = json.loads((SAMPLES["narrative-validation"].parent / "truth.json").read_bytes())

@@ -143,16 +143,23 @@ def invite_and_close(study: Study) -> None:
 
 
 def test_a_restore_that_was_cut_short_can_be_repeated(
-    release: Release, elsewhere: dict[str, str], tmp_path: Path
+    release: Release,
+    elsewhere: dict[str, str],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     place = tmp_path / "backup"
     call_command("backup", str(place))
     dump = place / "database.dump"
     whole = dump.read_bytes()
     dump.write_bytes(whole[: len(whole) // 2])
-    done = manage(elsewhere, "restore", place)
-    assert (done.returncode, Path(elsewhere["RELEASES_ROOT"]).exists()) == (1, False)
-    assert "database.dump does not have the SHA-256 in MANIFEST" in done.stderr
+    settings.RELEASES_ROOT = elsewhere["RELEASES_ROOT"]
+    with monkeypatch.context() as emptied:
+        emptied.setattr(connection.introspection, "table_names", list)
+        with pytest.raises(CommandError, match=r"database\.dump does not have the SHA-256 in MANIFEST"):
+            call_command("restore", str(place))
+    assert not Path(elsewhere["RELEASES_ROOT"]).exists()
 
     manifest = (place / "MANIFEST").read_text()  # as if the disk had lied: pg_restore itself fails
     broken = manifest.replace(sha256(whole).hexdigest(), sha256(dump.read_bytes()).hexdigest())
@@ -214,7 +221,9 @@ def test_programs_older_than_the_server_are_not_used(
         backup._program(name)
 
 
-@pytest.mark.parametrize("arguments", [("backup", "new"), ("restore", "absent")])
+@pytest.mark.parametrize(
+    "arguments", [("backup", "new"), pytest.param(("restore", "absent"), marks=pytest.mark.torture)]
+)
 def test_what_cannot_be_done_is_said_in_a_line(
     child_environment: dict[str, str], arguments: tuple[str, str], tmp_path: Path
 ) -> None:

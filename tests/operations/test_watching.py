@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import brotli  # type: ignore[import-untyped]
 import pytest
-import urllib3
 from django.conf import settings as site
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from prometheus_client.parser import text_string_to_metric_families
 
-from annotation.tokens import LinkClaim, personal_token
 from recruitment import mails
 from recruitment.errors import MailFailed
 from tests import builders
-from tests.integration.servers import running
 from tomannot import metrics
 from tomannot.celery import app
 
@@ -120,54 +114,6 @@ def test_strangers_make_no_new_labels() -> None:
         respond(RequestFactory().generic(f"BREW{number}", f"/nothing/{number}"))
     requests = [line for line in scrape().splitlines() if line.startswith("tomannot_request_seconds_count")]
     assert requests == ['tomannot_request_seconds_count{method="other",status="404",view="none"} 3.0']
-
-
-def logged(path: Path) -> list[dict[str, Any]]:
-    """The records; granian's own lines are not ours."""
-    return [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(120)
-def test_one_request_is_followed_from_its_page_through_its_task(
-    child_environment: dict[str, str], static_root: Path, tmp_path: Path
-) -> None:
-    environment = child_environment | {
-        "LOG_FORMAT": "json", "METRICS_TOKEN": TOKEN, "EMAIL_URL": f"filemail:///{tmp_path}/mail",
-    }  # fmt: skip
-    metrics._redis().delete(metrics.KEY)
-    request_id, forged = uuid4().hex, personal_token(LinkClaim(7, "2x3fa"))
-    with running(environment, tmp_path) as address:
-        urllib3.request("GET", f"{address}/join/{forged}/", headers={"X-Request-ID": request_id})
-        answer = urllib3.request(
-            "POST", f"{address}/again/", fields={"email": "ada@example.org"},
-            headers={"X-Request-ID": request_id},
-        )  # fmt: skip
-        assert answer.headers["X-Request-ID"] == request_id
-        deadline = time.monotonic() + 60
-        task = ("tomannot_task_seconds_count", "recruitment.tasks.send_mail")
-        while True:
-            scraped = urllib3.request(
-                "GET", f"{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}
-            )
-            told = samples(scraped.data.decode(), "task")
-            if task in told:
-                break
-            assert time.monotonic() < deadline, scraped.data.decode()
-            time.sleep(0.5)
-    assert told[task] == 1
-    requests = samples(scraped.data.decode(), "view")
-    assert requests["tomannot_request_seconds_count", "link:again"] == 1
-    seen = [record for record in logged(tmp_path / "web.log") if record["request_id"] == request_id]
-    assert {(record.get("view"), record.get("status")) for record in seen} >= {
-        ("recruitment:arrive", "410"), ("link:again", "200")
-    }  # fmt: skip
-    done = [record for record in logged(tmp_path / "worker.log") if record["request_id"] == request_id]
-    assert any("recruitment.tasks.send_mail" in record["message"] for record in done)
-    everything = (tmp_path / "web.log").read_text() + (tmp_path / "worker.log").read_text()
-    assert forged not in everything
-    assert "ada@" not in everything
-    assert "/join/***/" in everything
 
 
 UNPACK: dict[str | None, Callable[[bytes], bytes]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,13 @@ def test_quartiles_are_values_that_occur(values: dict[int, int], expected: Any) 
     assert (found and tuple(found.values())) == expected
 
 
-def test_every_section_answers_its_question_and_what_other_files_say_is_the_same(tmp_path: Path) -> None:
-    place = sound_release(tmp_path / "release")
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sound_release(tmp_path_factory.mktemp("sound") / "release")
+
+
+def test_every_section_answers_its_question_and_what_other_files_say_is_the_same(sound: Path) -> None:
+    place = sound
     report = report_of(place)
     statistics = json.loads((place / "statistics.json").read_bytes())
     votes = [json.loads(line) for line in (place / "annotations/votes.jsonl").read_text().splitlines()]
@@ -74,8 +80,8 @@ def test_every_section_answers_its_question_and_what_other_files_say_is_the_same
         ("characteristics", {"stated": "Everybody"}),
     ],
 )
-def test_a_changed_report_is_found(tmp_path: Path, section: str, change: dict[str, Any]) -> None:
-    place = sound_release(tmp_path / "release")
+def test_a_changed_report_is_found(sound: Path, tmp_path: Path, section: str, change: dict[str, Any]) -> None:
+    place = Path(shutil.copytree(sound, tmp_path / "release"))
     edit_document(PATH, lambda report: report[section].update(change))(place)
     found = check_release(place, with_machine_validation=False).findings
     assert found.of("annotation-report")

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 import yaml
-from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from publishing import machine_validation
 from publishing.card import dataset_card
-from publishing.card.changes import Changes, changes_since
+from publishing.card.changes import Changes
 from publishing.card.citation import citation_cff, read_citation
-from publishing.card.figures import Bar, Group, bar_chart, figures
-from publishing.card.html import rendered
-from publishing.card.markdown import cell, code, decimal, listed, one_line, paragraphs, table
+from publishing.card.figures import figures
+from publishing.card.markdown import cell, code, one_line, table
 from publishing.card.sections import Documents
-from publishing.errors import BrokenDirectory
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter
@@ -390,231 +384,3 @@ def test_a_protocol_without_question_sets_has_a_card(tmp_path: Path) -> None:
     assert "What a machine can guess" not in card
     assert "19 of 100" not in card
     assert not (tmp_path / "1" / "figures" / "machine-validation.svg").exists()
-
-
-# Changes ----------------------------------------------------------------------------------------------
-
-
-def test_changes_are_counted_from_the_release_before(tmp_path: Path) -> None:
-    no, yes = "nyyy", "yyyy"
-    build(
-        tmp_path / "1",
-        [
-            judged(1, yes, yes, yes),  # stays
-            judged(2, yes, yes, yes),  # goes
-            judged(3, yes, no, yes),  # comes, was dropped
-            judged(4, yes),  # comes, was incomplete
-            judged(5, yes, no),  # dropped without a verdict before
-        ],
-    )
-    after = [
-        judged(1, yes, yes, yes),
-        judged(2, yes, no, no),
-        judged(3, yes, no, yes),
-        judged(4, yes, yes, yes),
-        judged(5, no, no, yes),
-        judged(6, yes, yes, yes),
-    ]
-    build(
-        tmp_path / "2", after, number=2, filter_name="majority", protocol_version="2", license="CC0-1.0",
-        previous=tmp_path / "1",
-    )  # fmt: skip
-    card = card_of(tmp_path / "2")
-    for fact in (
-        "Release 1 was requested on 2026-03-01 and kept 2 stories of 5, with 12 counted votes.",
-        "Kept in both: 1.",
-        "Newly kept: 3 (1 of them were dropped before).",
-        "No longer kept: 1 (1 of them are dropped now).",
-        "Newly dropped, without a verdict before: 1.",
-        "**The filter has changed**: `all-agree` before, `majority` now.",
-        "**The version of the protocol has changed**: `1` before, `2` now.",
-        "**The licence has changed**: `CC-BY-4.0` before, `CC0-1.0` now.",
-    ):
-        assert fact in card, fact
-
-
-def test_ids_with_characters_that_json_escapes_are_compared_too(tmp_path: Path) -> None:
-    ids = sorted(('a"b', "a\\b", "ab", "aé", "b"))
-    stories = [
-        judged(number, "yyyy", "yyyy", "yyyy", story_id=story_id) for number, story_id in enumerate(ids)
-    ]
-    medians = build(tmp_path / "1", stories).description["medians"]
-    build(tmp_path / "2", stories[1:], number=2, medians=medians)
-    description = json.loads((tmp_path / "2" / "release.json").read_bytes())
-    written: list[bytes] = []
-    moves = changes_since(tmp_path / "1", description, tmp_path / "2", written.append).moves
-    assert moves == {(Outcome.KEPT, None): 1}
-    assert [json.loads(line)["story_id"] for line in written] == [ids[0]]
-
-
-def test_a_release_whose_predecessor_is_away_says_so() -> None:
-    assert "The files of release 1 were not available" in known().card(number=2)
-
-
-def _shuffle(place: Path) -> None:
-    path = place / "story-data" / "test.jsonl"
-    path.write_bytes(b"".join(reversed(path.read_bytes().splitlines(keepends=True))))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _shuffle,
-        lambda place: (place / "release.json").write_text("{"),
-        lambda place: (place / "release.json").unlink(),
-    ],
-    ids=["out of order", "not json", "missing"],
-)
-def test_a_damaged_predecessor_is_never_miscounted(tmp_path: Path, damage: Any) -> None:
-    build(tmp_path / "1", crowd(12))
-    damage(tmp_path / "1")
-    with pytest.raises(BrokenDirectory, match="Restore the files of that release"):
-        build(tmp_path / "2", crowd(12), number=2, previous=tmp_path / "1")
-
-
-# Texts of people --------------------------------------------------------------------------------------
-
-PIECES = (
-    "# ", "\n", "\n\n", "---\n", "| a | b |\n", "`", "```\n", "<b>", "&amp;", "[x](http://e.example)",
-    "![x](y)", "1. ", "- ", "> ", "    ", "\\", "{", "}", "%", '"', "'", "$x$", "*", "_", "~", "]]>",
-    "</svg>", "<!--", ": ", "!!python", "\x0b", "\x85", "\u2028", "\ufeff", "\x07", "\U0001f600", "é",
-    "@misc{a,", " and ", ",",
-)  # fmt: skip
-TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map("".join)
-"""Whatever the database can hold, and above all what means something to a format."""
-SAVABLE = TEXTS.filter(lambda value: "\x00" not in value)
-
-
-def shape(card: str) -> list[tuple[str, str]]:
-    """The blocks and spans of a card, without what they say."""
-    body = card.split("\n---\n", 1)[1]
-    tokens = MarkdownIt("commonmark").enable("table").enable("strikethrough").parse(body)
-    return [*_shape(tokens)]
-
-
-def _shape(tokens: list[Any]) -> Iterator[tuple[str, str]]:
-    for token in tokens:
-        if token.type not in ("text", "text_special"):
-            yield token.type, token.tag
-        yield from _shape(token.children or [])
-
-
-@settings(max_examples=30)
-@given(title=SAVABLE, said=SAVABLE, name=SAVABLE)
-def test_no_text_of_people_reshapes_the_card(title: str, said: str, name: str) -> None:
-    made, plain = deepcopy(known()), known()
-    statement = Statement(creators=(f"x{name}",), url=said, doi=name, **dict.fromkeys(_PROSE, f"x{said}"))
-    for document in (made.statistics["by_scenario"], made.statistics["by_generator_model"]):
-        for key in [*document]:
-            document[f"{key}{name}"] = document.pop(key)
-    made.guesses["configs"]["behavior-qa"]["cues"][0]["text"] = name
-    facts = dataclasses.replace(
-        FACTS, title=f"x{title}", description=said, license=f"x{name}", statement=statement
-    )
-    card = made.written(facts)
-    same = {key: "\n\n".join(["x"] * len(paragraphs(f"x{said}"))) for key in _PROSE}
-    ordinary = plain.written(
-        dataclasses.replace(
-            FACTS,
-            description="\n\n".join(["x"] * len(paragraphs(said))),
-            license="x",
-            statement=Statement(creators=("x",), **same),
-        )
-    )
-    assert shape(card) == shape(ordinary)
-    assert front_matter(card)["pretty_name"] == one_line(f"x{title}")
-    assert front_matter(card).keys() == front_matter(ordinary).keys()
-
-
-_PROSE = (
-    "motivation", "platform", "demographics", "sensitive_information", "biases", "limits", "intended_use",
-    "social_impact",
-)  # fmt: skip
-
-
-@settings(max_examples=30)
-@given(title=SAVABLE, label=SAVABLE, figure=SAVABLE)
-def test_no_text_of_people_reshapes_a_chart(title: str, label: str, figure: str) -> None:
-    chart = bar_chart(title, [Group(label, (Bar(label, 0.5, figure, (0.4, 0.6)),))], mark=0.5)
-    root = ElementTree.fromstring(chart)  # noqa: S314 (written by us a line above)
-    assert [element.tag.rpartition("}")[2] for element in root.iter()] == [
-        "svg", "title", "desc", "style", "rect",
-        "text", "text", "text", "rect", "rect", "path", "path", "text",
-    ]  # fmt: skip
-    assert (root[0].text or "") == one_line(title)
-
-
-NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
-
-@settings(max_examples=30)
-@given(card=SAVABLE)
-def test_no_card_brings_markup_into_the_page(card: str) -> None:
-    html = NOT_IN_XML.sub("", rendered(card, lambda path: None).html)
-    root = ElementTree.fromstring(f"<body>{html}</body>")  # noqa: S314 (well-formed, or the test fails)
-    allowed = {
-        "body", "p", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em",
-        "strong", "a", "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "div",
-    }  # fmt: skip
-    for element in root.iter():
-        assert element.tag in allowed
-        assert not {name for name in element.attrib if name.startswith("on") or name == "style"}
-        assert not element.get("href", "").lower().startswith(("javascript:", "data:", "vbscript:", "file:"))
-
-
-# Charts -----------------------------------------------------------------------------------------------
-
-
-def test_charts_show_the_figures_of_the_documents_and_tell_them() -> None:
-    drawn = figures(known().statistics, known().guesses, None)
-    assert sorted(drawn) == [
-        "figures/agreement.svg",
-        "figures/machine-validation.svg",
-        "figures/retention.svg",
-    ]
-    root = ElementTree.fromstring(drawn["figures/retention.svg"])  # noqa: S314 (our own)
-    texts = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("text")]
-    assert "12 of 21, 57 %" in texts
-    assert "scenario 0, 12 of 21, 57 %" in (root[1].text or "")
-    assert figures(known().statistics, known().guesses, None) == drawn
-
-
-def test_a_bar_is_as_long_as_its_share() -> None:
-    whole, half, none = (bar_chart("", [Group("", (Bar("", share, ""),))]) for share in (1.0, 0.5, None))
-    lengths = [
-        [float(element.get("width", "0")) for element in ElementTree.fromstring(chart).iter()  # noqa: S314 (our own)
-         if element.get("class") == "bar"]
-        for chart in (whole, half, none)
-    ]  # fmt: skip
-    assert lengths[0][0] == 2 * lengths[1][0] > 0
-    assert lengths[2] == []
-
-
-def test_charts_with_many_groups_show_the_largest() -> None:
-    group = known().statistics["stories"]
-    many = {f"scenario {number:03d}": {**group, "generated": 100 + number} for number in range(40)}
-    drawn = figures({**known().statistics, "by_scenario": many}, None, None)["figures/retention.svg"].decode()
-    assert "the 24 largest of 40" in drawn
-    assert ">scenario 039<" in drawn
-    assert ">scenario 000<" not in drawn
-
-
-def test_rendering_shows_the_releases_own_pictures_only() -> None:
-    card = "---\na: b\n---\n\n# T\n\n## One\n\n![chart](figures/a.svg) ![far](https://e.example/x.svg)\n"
-    made = rendered(card, {"figures/a.svg": "/files/a.svg"}.get)
-    assert 'src="/files/a.svg"' in made.html
-    assert "e.example" not in made.html
-    assert made.sections == (("card-1", "One"),)
-    assert '<h3 id="card-1">One</h3>' in made.html
-    assert "<h1" not in made.html
-
-
-def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
-    assert [decimal(value) for value in (-0.004, 0.004, -0.006, 1)] == ["0.00", "0.00", "-0.01", "1.00"]
-
-
-@pytest.mark.parametrize(
-    ("items", "sentence"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_listed(items: list[str], sentence: str) -> None:
-    assert listed(items) == sentence

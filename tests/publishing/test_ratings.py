@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from django.utils.translation import override
-from scipy import stats
 
 from annotation import protocols
 from annotation.protocols.base import Choice
@@ -104,6 +103,8 @@ def test_nothing_is_kept_or_dropped_by_ratings(tmp_path: Path) -> None:
 
 
 def test_every_item_has_its_mean_with_an_interval(tmp_path: Path) -> None:
+    from scipy import stats  # loaded here: every worker imports this module
+
     place = release(tmp_path / "1", STORIES)
     found = {row["story_id"]: row for row in rows(place, "annotations/ratings.jsonl")}
     assert list(found) == [f"n{number:03}" for number in range(11)]  # the last one lacks a vote

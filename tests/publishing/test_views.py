@@ -87,33 +87,33 @@ def test_every_file_is_served_as_it_was_published(client: Client, small: Study) 
         assert again.status_code == 304
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../1/README.md",
-        "../../../outside.txt",
-        "%2e%2e/%2e%2e/outside.txt",
-        "..%2f..%2foutside.txt",
-        "/etc/passwd",
-        "story-data/../README.md",
-        "./README.md",
-        "README.md/",
-        "story-data",
-        "unlisted.txt",
-        "link.txt",
-        "readme.md",
-        "manifest",
-        "README.md%00",
-    ],
+ELSEWHERE = (
+    "../1/README.md",
+    "../../../outside.txt",
+    "%2e%2e/%2e%2e/outside.txt",
+    "..%2f..%2foutside.txt",
+    "/etc/passwd",
+    "story-data/../README.md",
+    "./README.md",
+    "README.md/",
+    "story-data",
+    "unlisted.txt",
+    "link.txt",
+    "readme.md",
+    "manifest",
+    "README.md%00",
 )
-def test_no_path_leads_to_anything_else(client: Client, small: Study, releases_root: Path, path: str) -> None:
+
+
+def test_no_path_leads_to_anything_else(client: Client, small: Study, releases_root: Path) -> None:
     release = published(small)
     (releases_root.parent / "outside.txt").write_text("secret")
     (release.directory / "unlisted.txt").write_text("secret")
     (release.directory / "link.txt").symlink_to(releases_root.parent / "outside.txt")
-    status, body = content(client, f"/releases/small/1/files/{path}")
-    assert status in (400, 404)
-    assert b"secret" not in body
+    for path in ELSEWHERE:
+        status, body = content(client, f"/releases/small/1/files/{path}")
+        assert status in (400, 404), path
+        assert b"secret" not in body, path
 
 
 def test_pages_of_releases_only_read(client: Client, small: Study) -> None:

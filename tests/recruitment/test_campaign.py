@@ -43,8 +43,8 @@ pytestmark = [
 ]
 
 FAULTS = 0.2
-SIZES = {1: 100, 2: 4}
-WORKERS = {1: 24, 2: 12}
+SIZES = {1: 100, 2: 3}
+WORKERS = {1: 24, 2: 8}
 """Stories and workers by seed: each seed is another course of things."""
 LOOKS = 3
 TOPIC = "arn:aws:sns:us-east-1:000000000000:tomannot"

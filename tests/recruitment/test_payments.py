@@ -109,8 +109,20 @@ def test_bonuses_are_as_many_as_were_asked_for_and_a_top_up_is_one(desk: Desk) -
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("fault", [Fault.DROPPED, Fault.AFTER, Fault.BEFORE, Fault.THROTTLED])
-@pytest.mark.parametrize("hours", [0, 30])
+@pytest.mark.parametrize(
+    ("fault", "hours"),
+    [
+        (Fault.DROPPED, 30),
+        (Fault.AFTER, 0),
+        (Fault.AFTER, 30),
+        (Fault.BEFORE, 0),
+        (Fault.THROTTLED, 30),
+        *(
+            pytest.param(fault, hours, marks=pytest.mark.torture)
+            for fault, hours in ((Fault.DROPPED, 0), (Fault.BEFORE, 30), (Fault.THROTTLED, 0))
+        ),
+    ],
+)
 def test_an_answer_that_is_lost_pays_once(desk: Desk, fault: Fault, hours: int) -> None:
     """Also after the platform has forgotten its tokens, and when the next try is throttled."""
     work = desk.hand_in()

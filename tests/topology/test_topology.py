@@ -119,7 +119,7 @@ def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(Plan(seconds=10, waves=3, people=12, longest_fault=1), id="short"),
+        pytest.param(Plan(seconds=2, waves=2, people=6, longest_fault=1, rest=0.5), id="short"),
         pytest.param(
             Plan(seconds=180, waves=8, people=64, stories=400, longest_fault=5, rest=5, long=True),
             id="long",

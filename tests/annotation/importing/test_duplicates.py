@@ -94,7 +94,7 @@ def test_nearly_every_near_duplicate_among_many_texts_is_found_and_nothing_else(
 
 
 def test_memory_is_bounded_by_about_200_bytes_a_text() -> None:
-    texts = random_texts(2000)
+    texts = random_texts(1000)
     index = NearDuplicates()
     index.add("warm", "warm", " ".join(f"w{number}" for number in range(3000)))
     tracemalloc.start()

@@ -12,6 +12,7 @@ from publishing.statistics.agreement import ESTIMATES, sums_of
 from publishing.statistics.intervals import (
     UNDEFINED_TOO_OFTEN,
     Bootstrap,
+    ClusterBootstrap,
     Floats,
     Integers,
     Interval,
@@ -149,3 +150,16 @@ PINNED = {
 def test_an_interval_needs_resamples_and_a_level(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="at least one resample"):
         Bootstrap(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("clusters", [2, 7, 150])
+def test_clusters_are_drawn_one_resample_after_the_other(clusters: int) -> None:
+    """However many are drawn at a time: releases are checked years later with the same resamples."""
+    design = Bootstrap(seed=3)
+    above = np.arange(clusters) % 5
+    random = np.random.RandomState(design.seed)
+    drawn = [random.randint(clusters, size=clusters) for _ in range(design.resamples)]
+    expected = interval(np.array([above[chosen].mean() for chosen in drawn]), design).bounds
+    names = [str(number) for number in range(clusters)]
+    found = ClusterBootstrap(names, design).interval(above, np.ones(clusters))
+    assert found == pytest.approx(expected, abs=1e-12)

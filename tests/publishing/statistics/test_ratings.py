@@ -10,7 +10,6 @@ from itertools import permutations
 import krippendorff
 import numpy as np
 import pytest
-from scipy import stats
 
 from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern
 from publishing.statistics.intervals import Bootstrap
@@ -116,6 +115,8 @@ def test_the_order_of_items_and_ratings_does_not_matter() -> None:
 
 
 def test_the_interval_of_one_item_is_students() -> None:
+    from scipy import stats  # loaded here: every worker imports this module
+
     ratings = (1, 4, 5, 5, 3)
     middle, bounds = mean_of_item(ratings)
     expected = stats.t.interval(0.95, 4, loc=np.mean(ratings), scale=stats.sem(ratings))

@@ -8,7 +8,6 @@ from itertools import combinations
 from statistics import fmean
 
 import pytest
-from sklearn.metrics import f1_score
 
 from annotation.protocols.base import Scored
 from publishing.statistics.labels import Answered
@@ -31,6 +30,8 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("people", [3, 5])
 def test_the_mean_over_pairs_is_that_of_scikit_learn(people: int) -> None:
     """With five people, three for each narrative: pairs then share different narratives."""
+    from sklearn.metrics import f1_score  # loaded here: every worker imports this module
+
     chance = random.Random(people)
     answered = []
     together: defaultdict[tuple[str, str, str], list[tuple[str, str]]] = defaultdict(list)

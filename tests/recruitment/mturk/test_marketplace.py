@@ -331,7 +331,7 @@ def test_the_balance_and_strangers(double: MTurkDouble, turk: MechanicalTurk) ->
         stranger.balance()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
 def test_a_campaign_comes_out_even_though_every_fifth_call_goes_wrong(seed: int) -> None:
     with MTurkDouble(seed=seed, fault_rate=0.2) as double:
         turk: Marketplace = marketplace_for(double)

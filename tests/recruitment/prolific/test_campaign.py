@@ -97,7 +97,9 @@ def unreachable_is_later() -> Iterator[None]:
         return
 
 
-@pytest.fixture(params=[0, 1], ids=["no faults", "faults"])
+@pytest.fixture(
+    params=[pytest.param(0, id="no faults", marks=pytest.mark.torture), pytest.param(1, id="faults")]
+)
 def lab(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaigns]:
     keys_of.cache_clear()
     with ProlificDouble(seed=request.param) as double:

@@ -43,7 +43,9 @@ LEAVING: dict[str, Callable[[Enrollment], object]] = {
 }
 
 
-@pytest.fixture(params=[0, 3], ids=["no faults", "faults"])
+@pytest.fixture(
+    params=[pytest.param(0, id="no faults", marks=pytest.mark.torture), pytest.param(3, id="faults")]
+)
 def campaigns(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaigns]:
     keys_of.cache_clear()
     with ProlificDouble(seed=request.param) as double:
