@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import ngettext
 
 from annotation.models import Enrollment, Study
 from annotation.protocols.base import field_name
@@ -135,14 +135,6 @@ def _options(offered: Any, chosen: Mapping[str, int], accepted: Collection[str])
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A warning about a round, with its evidence."""
-
-    kind: str
-    text: str
-
-
 def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     """Return the round's questions and their figures for a table."""
     return [
@@ -151,8 +143,8 @@ def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     ]
 
 
-def notes_of(study: Study, rates: RoundRates) -> list[Note]:
-    """Return the round's notes: questions that are too hard first, then possible leaks."""
+def notes_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
+    """Return the round's notes, a ``kind`` and its evidence: too hard questions, then possible leaks."""
     return [*_too_hard(study, rates), *_known(study, rates)]
 
 
@@ -175,72 +167,29 @@ def alone_of(study: Study, rates: RoundRates) -> str:
     ) % {"question": worst[0], "n": most}
 
 
-def _too_hard(study: Study, rates: RoundRates) -> Iterator[Note]:
+def _too_hard(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:
     for rate in rates.questions:
         interval = wilson(rate.accepted, rate.attempts)
-        if interval is None or rate.attempts < FEWEST or interval[1] >= HARD:
-            continue
-        said = _(
-            "%(question)s: %(accepted)s of %(attempts)s answers were acceptable (%(share).0f %%, 95 %% "
-            "interval %(low).0f–%(high).0f %%). The question is too hard, or the key too narrow: read why "
-            "the key accepts what it does before you doubt the people."
-        )
-        yield Note(
-            _("Too hard?"),
-            said
-            % {
-                "question": _named(study, rate, rates.round),
-                "accepted": rate.accepted,
-                "attempts": rate.attempts,
-                "share": 100 * rate.share,
-                "low": 100 * interval[0],
-                "high": 100 * interval[1],
-            },
-        )
+        if interval is not None and rate.attempts >= FEWEST and interval[1] < HARD:
+            named = _named(study, rate, rates.round)
+            yield {"kind": "hard", "question": named, "rate": rate, "low": interval[0], "high": interval[1]}
 
 
-def _known(study: Study, rates: RoundRates) -> Iterator[Note]:
+def _known(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:
     looked_at = len(rates.questions) + 2  # and the pass rate and the pace
     if rates.passing and rises(rates.passing, looked_at=looked_at):
-        said = _("Passed: %(numbers)s Later people may have been told the answers.")
-        yield Note(_("Known?"), said % {"numbers": _numbers(rates.passing, looked_at)})
+        yield {"kind": "passed"} | _evidence(rates.passing, looked_at)
     for rate in rates.questions:
         if rises(rate.halves, looked_at=looked_at):
-            said = _("%(question)s, acceptable: %(numbers)s Later people may have been told the answer.")
             named = _named(study, rate, rates.round)
-            numbers = {"question": named, "numbers": _numbers(rate.halves, looked_at)}
-            yield Note(_("Known?"), said % numbers)
+            yield {"kind": "accepted", "question": named} | _evidence(rate.halves, looked_at)
     if rates.pace and quickens(rates.pace, looked_at=looked_at):
-        said = _(
-            "The later half of the first %(attempts)s attempts took %(late).0f seconds in the median, the "
-            "earlier half %(early).0f (Mood’s median test by Fisher’s exact test, one-sided, for "
-            "%(looked_at)s comparisons and for looking again: p = %(p).2g). Later people may have known the "
-            "stories."
-        )
-        pace = rates.pace
-        medians = {
-            "attempts": pace.faster.early + pace.faster.late,
-            "late": pace.late_median,
-            "early": pace.early_median,
-            "looked_at": looked_at,
-            "p": corrected(pace.faster, looked_at),
-        }
-        yield Note(_("Known?"), said % medians)
+        yield {"kind": "faster", "pace": rates.pace} | _evidence(rates.pace.faster, looked_at)
 
 
-def _numbers(halves: Halves, looked_at: int) -> str:
-    said = _(
-        "%(late_hits)s of the later %(late)s attempts (%(late_share).0f %%), %(early_hits)s of the earlier "
-        "%(early)s (%(early_share).0f %%); Fisher’s exact test, one-sided, for %(looked_at)s comparisons "
-        "and for looking again (Bonferroni): p = %(p).2g."
-    )
-    return said % {
-        **asdict(halves),
-        "late_share": 100 * halves.late_share,
-        "early_share": 100 * halves.early_share,
-        "looked_at": looked_at,
-        "p": corrected(halves, looked_at),
-    }
+def _evidence(halves: Halves, looked_at: int) -> dict[str, Any]:
+    p = f"{corrected(halves, looked_at):.2g}"
+    return {"halves": halves, "attempts": halves.early + halves.late, "looked_at": looked_at, "p": p}
 
 
 def _named(study: Study, rate: QuestionRate, round: Round) -> str:
