@@ -54,28 +54,6 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
-    """A wrong answer to a hidden check: the question, the choice, the accepted options."""
-
-    title: str
-    chosen: str
-    accepted: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class FailedCheck:
-    """A check that a participant failed by their newest answer.
-
-    ``is_past``: the failure no longer counts against them.
-    """
-
-    story: Story
-    vote: Vote
-    mistakes: list[Mistake]
-    is_past: bool
-
-
-@dataclass(frozen=True, slots=True)
 class GroupMembership:
     """A participant's relation to one group; ``grant`` is None if they were never put into it."""
 
@@ -155,8 +133,10 @@ def _unshared(enrollment: Enrollment) -> set[int]:
     return {vote for vote, *answer in own if tuple(answer[:-1]) in answered and tuple(answer) not in given}
 
 
-def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[FailedCheck], int]:
+def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[list[dict[str, Any]], int]:
     """Return the checks in use that the participant failed, the newest first, and how many more there are.
+
+    Each has its ``story``, ``vote`` and ``mistakes``; ``is_past``: it no longer counts against them.
 
     ``closed``: texts whose accepted answers the reader must not learn; these are neither shown nor counted.
     Four queries at most, one if nothing was failed.
@@ -173,12 +153,12 @@ def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[l
     accepted = accepted_by(*(result.key for result in shown)) if shown else {}
     protocol = enrollment.study.protocol
     found = [
-        FailedCheck(
-            story=result.vote.assignment.story,
-            vote=result.vote,
-            mistakes=_mistakes(protocol, result.vote, accepted[result.key_id]),
-            is_past=result.vote.order_position <= enrollment.checks_from,
-        )
+        {
+            "story": result.vote.assignment.story,
+            "vote": result.vote,
+            "mistakes": _mistakes(protocol, result.vote, accepted[result.key_id]),
+            "is_past": result.vote.order_position <= enrollment.checks_from,
+        }
         for result in shown
     ]
     return found, len(results) - len(found)
@@ -258,8 +238,8 @@ def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
     return columns
 
 
-def _mistakes(protocol: Protocol, vote: Vote, accepted: Mapping[str, Sequence[str]]) -> list[Mistake]:
-    """Return the wrong answers to a check, in the order of the form."""
+def _mistakes(protocol: Protocol, vote: Vote, accepted: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return the wrong answers to a check, in the order of the form, each with the ``accepted`` options."""
     item = protocol.parse(vote.assignment.story.content)
     given = answered_fields(vote)
     found = []
@@ -267,7 +247,7 @@ def _mistakes(protocol: Protocol, vote: Vote, accepted: Mapping[str, Sequence[st
         chosen, right, labels = given.get(cell.field, ""), accepted.get(cell.field, []), cell.labels
         if chosen not in right:
             words = [labels.get(option, option) for option in right]
-            found.append(Mistake(cell.title, labels.get(chosen, chosen), words))
+            found.append({"title": cell.title, "chosen": labels.get(chosen, chosen), "accepted": words})
     return found
 
 
