@@ -110,6 +110,8 @@ def test_labels_of_beliefs(live_server: LiveServer, tmp_path: Path, settings: An
     }
     lines = rows(place, "annotations/labels.jsonl")
     assert len(lines) == len(given)
+    from datasets import load_dataset
+
     loaded = load_dataset(str(place), "labels", split="test")
     assert loaded.to_list() == lines
     assert pq.read_table(place / "parquet/annotations/labels.parquet").to_pylist() == lines
