@@ -309,8 +309,7 @@ def is_skipped_often(*, skips: int, votes_per_story: int) -> bool:
 
 
 def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
-    """Return the option of more than half of the answers (or of a ``Counter`` of them), or None; and how often
-    the most frequent one was given."""
+    """Return the option of more than half of the answers, or None; and how often the commonest was given."""
     counted = Counter(chosen)
     option, votes = max(counted.items(), key=lambda one: one[1])
     return option if 2 * votes > counted.total() else None, votes

@@ -1,11 +1,10 @@
 """Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from operator import attrgetter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,15 @@ from publishing.card.figures import figures
 from publishing.card.sections import Documents
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import NothingToRelease
-from publishing.facts import AskedQuestion, ReleaseFacts, Tally, scales_of
+from publishing.facts import COUNTED, AskedQuestion, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
 from publishing.files.features import Columns, Type
-from publishing.files.rows import Against, Answers, JudgedStory, Layout, VoteRows
+from publishing.files.parquet import Twins
+from publishing.files.questions import QUESTION_COLUMNS
+from publishing.files.rows import Against, Answers, Chunk, GivenStory, Layout
 from publishing.files.sides import Sides
+from publishing.files.votes import VotesFile
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.statistics.distinct import FirstOfEach
@@ -38,7 +40,6 @@ from publishing.steps import Report, Stage, no_report, reported
 RELEASE_JSON = "release.json"
 STATISTICS_JSON = "statistics.json"
 MACHINE_VALIDATION_JSON = "machine_validation.json"
-_BY_TIME = attrgetter("submitted_at", "annotator")
 _STATED = ("number", "environment", "study_state", "license", "url", "story_language")
 _REMEMBERED = 4096
 """Cached verdicts, by combination of answers; most stories repeat a few."""
@@ -57,7 +58,7 @@ def build(
     directory: Path,
     *,
     facts: ReleaseFacts,
-    stories: Iterable[JudgedStory],
+    chunks: Iterable[Chunk],
     skips: Iterable[rows.Row] = (),
     previous: Path | None = None,
     baseline: Baseline | None = None,
@@ -67,7 +68,7 @@ def build(
 
     ``previous`` is the directory of the previous release, with which the card compares this one; ``baseline``
     has people's answers to questions of an earlier one. ``report`` is called for the steps after the reading
-    of stories. ``stories`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
+    of stories. ``chunks`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
     story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
     :class:`~publishing.errors.NothingToRelease` if the filter keeps no story (readers cannot load files
     without rows).
@@ -76,31 +77,24 @@ def build(
     writer = DirectoryWriter(directory)
     columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
     columns |= {rows.SKIPS_PATH: rows.SKIP_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
-    results = per_item(facts.protocol_name, facts.asked)
-    with _parquet_copies(writer, columns) as copy:
-        found = write_stories(writer, facts, layout, stories)
-        kept = found.tally.outcomes[Outcome.KEPT]
-        if not kept:
-            complete = found.tally.outcomes[Outcome.DROPPED]
-            raise NothingToRelease(
-                f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories, so there "
-                "is nothing to release yet. Request the release again when more stories have all their votes."
-            )
-        columns |= found.columns
-        with writer.open(rows.SKIPS_PATH) as skips_file:
-            for skip in skips:
-                skips_file.write(jsonl.line(skip))
-        copy(rows.VOTES_PATH)
-        copy(rows.SKIPS_PATH)
-        copy(rows.config_path(rows.STORY_CONFIG))
-        if results:
-            copy(results.path)
-        write_questions(writer, layout, found.sides, report, stories=kept)
-        for question_set in layout.question_sets:
-            copy(rows.config_path(question_set.config))
-        report(Stage.DOCUMENTS, 0, None)
-        warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
-        report(Stage.COPIES, 0, None)
+    found = write_stories(writer, facts, layout, chunks)
+    kept = found.tally.outcomes[Outcome.KEPT]
+    if not kept:
+        complete = found.tally.outcomes[Outcome.DROPPED]
+        raise NothingToRelease(
+            f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories, so there "
+            "is nothing to release yet. Request the release again when more stories have all their votes."
+        )
+    columns |= found.columns
+    with writer.open(rows.SKIPS_PATH) as skips_file:
+        for skip in skips:
+            skips_file.write(jsonl.line(skip))
+    parquet.write_copy(writer, rows.SKIPS_PATH, rows.SKIP_COLUMNS)
+    if results := per_item(facts.protocol_name, facts.asked):
+        parquet.write_copy(writer, results.path, results.columns)
+    write_questions(writer, layout, found, report)
+    report(Stage.DOCUMENTS, 0, None)
+    warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
     report(Stage.SEALING, 0, None)
     filled = [file.path for file in writer.files if file.size]
     selects = get_filter(facts.filter_name).selects
@@ -121,30 +115,8 @@ class StoryPass:
     columns: Mapping[str, Mapping[str, Type]]
 
 
-@contextmanager
-def _parquet_copies(
-    writer: DirectoryWriter, columns: Mapping[str, Mapping[str, Type]]
-) -> Iterator[Callable[[str], None]]:
-    """Yield a function that copies a file to Parquet in a thread. Every copy is complete when the block ends.
-
-    Most of the work happens outside Python, so it runs beside the rest. After an error no copy is begun.
-    """
-    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet")
-    copies: list[Future[None]] = []
-
-    def add(path: str) -> None:
-        copies.append(thread.submit(parquet.write_copy, writer, path, columns[path]))
-
-    try:
-        yield add
-        for copy in copies:
-            copy.result()
-    finally:
-        thread.shutdown(cancel_futures=True)
-
-
 def write_stories(
-    writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, stories: Iterable[JudgedStory]
+    writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, chunks: Iterable[Chunk]
 ) -> StoryPass:
     """Write votes and kept, dropped and incomplete stories, in one pass.
 
@@ -154,27 +126,25 @@ def write_stories(
     tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    vote_rows = VoteRows([question.key for question in facts.asked], scales_of(facts.asked))
     results, paths = (
         per_item(facts.protocol_name, facts.asked),
         rows.story_paths(get_filter(facts.filter_name)),
     )
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
-        votes_file = open_files.enter_context(writer.open(rows.VOTES_PATH))
+        questions = [question.key for question in facts.asked]
+        votes_file = open_files.enter_context(VotesFile.open(writer, questions, scales_of(facts.asked)))
         decisions_file = open_files.enter_context(writer.open(rows.ADJUDICATIONS_PATH))
         files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
         results_file = open_files.enter_context(writer.open(results.path)) if results else None
-        for judged in stories:
+        for judged in _votes_written(chunks, votes_file, tally):
             story, votes = judged.story, judged.votes
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
             verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
-            tally.add(story, votes, verdict)
+            tally.add(story, verdict)
             statistics.add(story, votes, verdict)
-            for vote in sorted(votes, key=_BY_TIME):
-                votes_file.write(jsonl.line(vote_rows.row(story.story_id, vote), finite=True))
             if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
@@ -187,9 +157,17 @@ def write_stories(
             columns[verdict.outcome].add(row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
     types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
-    types |= {rows.VOTES_PATH: vote_rows.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
+    types |= {rows.VOTES_PATH: votes_file.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
     types |= results.types if results else {}
     return StoryPass(tally, statistics, sides, types)
+
+
+def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> Iterator[GivenStory]:
+    """Yield the stories of the chunks. Write and count their votes."""
+    for chunk in chunks:
+        file.write(chunk)
+        tally.add_votes(*(chunk.votes[name].to_pylist() for name in COUNTED))
+        yield from chunk.stories
 
 
 def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
@@ -204,30 +182,27 @@ def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]
     return verdict_on
 
 
-def write_questions(
-    writer: DirectoryWriter, layout: Layout, sides: Mapping[str, Sides], report: Report, *, stories: int
-) -> None:
-    """Write every question set from the file of kept stories, of which there are ``stories``.
+def write_questions(writer: DirectoryWriter, layout: Layout, found: StoryPass, report: Report) -> None:
+    """Write the copy of the kept stories, and every question set from its blocks.
 
     A pass of their own, because the sides of the right answers depend on every kept story.
     """
-    kept = writer.directory / rows.config_path(rows.STORY_CONFIG)
-    with open(kept, "rb", buffering=1 << 20) as story_lines, ExitStack() as open_files:
+    path = rows.config_path(rows.STORY_CONFIG)
+    with ExitStack() as open_files:
         sets = [
             (
                 question_set,
-                sides[question_set.config].right_answers_first(),
-                open_files.enter_context(writer.open(rows.config_path(question_set.config))),
+                found.sides[question_set.config].right_answers_first(),
+                open_files.enter_context(
+                    Twins.open(writer, rows.config_path(question_set.config), QUESTION_COLUMNS)
+                ),
             )
             for question_set in layout.question_sets
         ]
-        if not sets:
-            return
-        for line in reported(story_lines, report, Stage.QUESTIONS, stories):
-            story_row = orjson.loads(line)
-            for question_set, right_answers_first, file in sets:
-                row = question_set.row(story_row, right_answer_first=next(right_answers_first))
-                file.write(jsonl.line(row, finite=True))
+        batches = parquet.copied(writer, path, found.columns[path])
+        for stories in reported(batches, report, Stage.QUESTIONS, found.tally.outcomes[Outcome.KEPT]):
+            for question_set, right_answers_first, twins in sets:
+                twins.write(*question_set.rows(stories, list(islice(right_answers_first, len(stories)))))
 
 
 def _write_documents(

@@ -1,7 +1,7 @@
 """The facts that the card and ``release.json`` are written from, as plain values."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from math import ceil
 from typing import Any, TypeVar
 
 from annotation.hidden_checks import CheckRules
-from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
 from publishing.filters import Outcome, Verdict
 
@@ -228,6 +228,10 @@ class ReleaseFacts:
         return self.environment == "rehearsal"
 
 
+COUNTED = ("annotator", "submitted_at", "seconds_on_task", "language", "instructions")
+"""What :meth:`Tally.add_votes` counts of votes."""
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts over the stories of a release, added one at a time. Memory grows with people, not stories."""
@@ -237,11 +241,11 @@ class Tally:
     first_vote: str = ""
     """The moment of the first vote, as releases write it."""
     last_vote: str = ""
-    forms: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    forms: Counter[tuple[int, str]] = field(default_factory=Counter)
     """Votes by version of the study's own instructions and by language."""
-    seconds: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    seconds: Counter[int] = field(default_factory=Counter)
     """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
-    annotators: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    annotators: Counter[str] = field(default_factory=Counter)
     """Votes by annotator."""
     reasons: Counter[str] = field(default_factory=Counter)
     by_expert: Counter[Outcome] = field(default_factory=Counter)
@@ -249,21 +253,30 @@ class Tally:
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
 
-    def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
+    def add(self, story: ReleasedStory, verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
         self.generators[story.story_generator_model or NOT_STATED] += 1
-        self.votes += len(votes)
-        for vote in votes:  # defaultdicts count three times as fast as Counters
-            self.annotators[vote.annotator] += 1
-            self.forms[vote.instructions, vote.language] += 1
-            self.seconds[min(ceil(vote.seconds_on_task), MAX_SECONDS)] += 1
-        moments = [vote.submitted_at for vote in votes]
-        self.last_vote = max([self.last_vote, *moments])
-        self.first_vote = min([self.first_vote or self.last_vote, *moments])
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
         if verdict.outcome is Outcome.DROPPED:
             self.reasons[verdict.reason] += 1
+
+    def add_votes(
+        self,
+        annotators: Sequence[str],
+        moments: Sequence[str],
+        seconds: Sequence[float],
+        languages: Sequence[str],
+        instructions: Sequence[int],
+    ) -> None:
+        """Add counted votes of any stories, given in the columns that :data:`COUNTED` names."""
+        if annotators:
+            self.votes += len(annotators)
+            self.annotators.update(annotators)
+            self.forms.update(zip(instructions, languages, strict=True))
+            self.seconds.update([min(ceil(one), MAX_SECONDS) for one in seconds])
+            self.first_vote = min(self.first_vote or moments[0], *moments)
+            self.last_vote = max(self.last_vote, *moments)
 
     def authors(self) -> tuple[list[str], int, int]:
         """Return the generator models, and the numbers of stories by people and by unnamed authors."""

@@ -33,6 +33,8 @@ class Outcome(enum.StrEnum):
     DROPPED = "dropped"
     INCOMPLETE = "incomplete"
 
+    __hash__ = str.__hash__  # that of an enum is a function in Python, and there are millions of stories
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

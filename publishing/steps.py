@@ -1,10 +1,10 @@
 """The steps of a build and the reports about them. Pure."""
 
 import enum
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sized
 from typing import TypeVar
 
-Thing = TypeVar("Thing")
+Rows = TypeVar("Rows", bound=Sized)
 
 
 class Stage(enum.StrEnum):
@@ -13,7 +13,6 @@ class Stage(enum.StrEnum):
     STORIES = "stories"
     QUESTIONS = "questions"
     DOCUMENTS = "documents"
-    COPIES = "copies"
     SEALING = "sealing"
     RECORDING = "recording"
 
@@ -21,18 +20,16 @@ class Stage(enum.StrEnum):
 Report = Callable[[Stage, int, int | None], None]
 """Called with the step, the rows done in it, and their total (None if not counted in rows)."""
 
-EVERY_ROWS = 256
-"""Rows between two reports."""
-
 
 def no_report(stage: Stage, done: int, total: int | None) -> None:
     """Ignore the report."""
 
 
-def reported(things: Iterable[Thing], report: Report, stage: Stage, total: int | None) -> Generator[Thing]:
-    """Yield the things unchanged and report their number."""
-    report(stage, 0, total)
-    for done, thing in enumerate(things):
-        if done % EVERY_ROWS == 0:
-            report(stage, done, total)
-        yield thing
+def reported(chunks: Iterable[Rows], report: Report, stage: Stage, total: int | None) -> Generator[Rows]:
+    """Yield the chunks unchanged and report the number of their rows."""
+    done = 0
+    report(stage, done, total)
+    for chunk in chunks:
+        yield chunk
+        done += len(chunk)
+        report(stage, done, total)

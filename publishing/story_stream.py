@@ -1,35 +1,28 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
 One statement joins everything and the server sends the rows as it finds them, so that it keeps working while
-they are used here; with a cursor each side would wait for the other. The votes on a story arrive as one JSON
-text, and the answers of a vote as one string in it, because a few texts to parse are cheaper than millions to
-fetch.
+they are used here; with a cursor each side would wait for the other. The votes on a story arrive as lines of
+one text, and the answers of a vote as one field. The votes on some hundred stories become columns at once, so
+that there is no object for each.
 """
+
+from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 import psycopg
-from django.contrib.postgres.aggregates import StringAgg
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
-from django.db.models import (
-    BigIntegerField,
-    Case,
-    CharField,
-    F,
-    Func,
-    OuterRef,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
+from django.db.models import Case, CharField, F, FloatField, Func, OuterRef, QuerySet, Value, When
 from django.db.models.functions import Collate
 
 from annotation.importing.rows import IMPORTED
@@ -37,61 +30,86 @@ from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
 from annotation.protocols import stated_by
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
+from publishing.files.features import Type
 from publishing.files.identifiers import without_identifiers
+from publishing.files.parquet import schema_of
 from publishing.files.rows import (
+    CONTEXT,
+    CONTEXT_KEYS,
     NO_DECISIONS,
     Against,
+    Chunk,
     CountedVote,
     Decision,
     Decisions,
+    GivenStory,
+    GivenVote,
     JudgedStory,
     ReleasedStory,
     Row,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _ANSWERS, _PARTS = ",", "|"
 """Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
 _COUNTS_AGAINST = "!"
-_AT_ONCE = 256
-"""Stories that are fetched at once."""
+_AT_ONCE = 500
+"""Stories that are fetched at once, and whose votes become columns together."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
-_MICROSECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint"
+_SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
 
 _STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
-SELECT story.*, judged.votes
+SELECT story.*, coalesce(judged.votes, '')
 FROM ({stories}) AS story (pk, text_hash, story_id, {others})
 LEFT JOIN (
     SELECT story, string_agg(
-        concat('["', annotator, '","', given, '","', submitted, '",', took, ',', place, ',',
-               coalesce(starts::text, 'null'), ',', coalesce(options::text, 'null'), ',"', language, '",',
-               coalesce(shown, 0), ',', coalesce(to_json(words)::text, '""'), ']'),
-        ',')
+        concat(annotator, E'\\t', given, E'\\t', submitted, E'\\t', took, E'\\t', place, E'\\t', starts,
+               E'\\t', options, E'\\t', language, E'\\t', coalesce(version, 0), E'\\t',
+               to_json(nullif(words, '')), E'\\n'),
+        '')
     FROM ({votes}) AS vote
-         (story, annotator, given, submitted, took, place, starts, options, language, shown, words)
+         (story, annotator, given, submitted, took, place, starts, options, language, version, words)
     GROUP BY story
 ) AS judged (story, votes) ON judged.story = story.pk
 ORDER BY story.story_id COLLATE "C"
 """
+_FIELDS: dict[str, Type] = {"annotator": "string", "given": "string", **CONTEXT}
+"""The fields of a line of the statement's votes, with their types."""
 
 
-def judged_stories(study: Study, *, until: datetime | None = None) -> Generator[JudgedStory]:
-    """Yield the study's main stories by id (in byte order), each with its counted votes.
+def judged_stories(study: Study) -> Generator[JudgedStory]:
+    """Yield the study's main stories by id (in byte order), each with its counted votes as values.
+
+    Like :func:`chunks` in all else.
+    """
+    with closing(chunks(study)) as found:
+        for chunk in found:
+            of_all = zip(*(chunk.votes[name].to_pylist() for name in CONTEXT_KEYS), strict=True)
+            for judged in chunk.stories:
+                counted = tuple([CountedVote(*given[:2], *next(of_all)) for given in judged.votes])
+                yield JudgedStory(judged.story, counted, judged.against, judged.decisions)
+
+
+def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
+    """Yield the study's main stories by id (in byte order), some hundred at a time.
 
     ``until`` leaves out votes submitted later, which people may still change. The connection is busy until
     the stream has ended or been closed; if closed early, the transaction can only be rolled back. Raise
     database errors as Django does.
     """
-    versions = dict(study.instruction_texts.values_list("pk", "version"))
     # The texts of a theory-of-mind story hold no numbers; orjson would round those beyond 64 bits.
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
-    read = _Reader(_decisions(study, until), versions, orjson.loads if is_text else json.loads)
+    read = _Reader(_decisions(study, until), orjson.loads if is_text else json.loads)
     with closing(_rows(study, until)) as rows:
-        yield from map(read.story, rows)
+        while found := list(islice(rows, _AT_ONCE)):
+            yield read.chunk(found)
 
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
@@ -136,23 +154,20 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
 
 
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
-    """Select what a release tells of each vote; moments as it tells them, durations in microseconds."""
+    """Select what a release tells of each vote; moments as it tells them, durations in seconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
-    answer = Func(
-        Value(_PARTS), "question", "row", "option", mark, function="concat_ws", output_field=CharField()
-    )
-    answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values("vote")
+    parts = ("question", Value(_PARTS), "row", Value(_PARTS), "option", Value(_PARTS), mark)
+    answer = Func(*parts, template="%(expressions)s", arg_joiner=" || ", output_field=CharField())
+    answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values_list(answer)
     counted = Vote.objects.of_study(study).counted()
     rows: QuerySet[Any, Any] = (
         (counted.filter(submitted_at__lte=until) if until else counted)
         .annotate(
-            given=Subquery(answers.annotate(given=StringAgg(answer, _ANSWERS)).values("given")),
-            submitted=Func("submitted_at", template=_AS_TIMESTAMP, output_field=CharField()),
-            took=Func(
-                F("first_submitted_at") - F("served_at"),
-                template=_MICROSECONDS,
-                output_field=BigIntegerField(),
+            given=Func(
+                ArraySubquery(answers), Value(_ANSWERS), function="array_to_string", output_field=CharField()
             ),
+            submitted=Func("submitted_at", template=_AS_TIMESTAMP, output_field=CharField()),
+            took=Func(F("first_submitted_at") - F("served_at"), template=_SECONDS, output_field=FloatField()),
         )
         .order_by()
         .values_list(
@@ -165,7 +180,7 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
             "order_seed",
             "option_seed",
             "language",
-            "instructions_id",
+            "instructions__version",
             "comment__words",
         )
     )
@@ -175,17 +190,30 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
 class _Reader:
     """Converts rows of the statement to values."""
 
-    def __init__(
-        self, decisions: Mapping[str, Decisions], versions: Mapping[int, int], parse: Callable[[str], Any]
-    ) -> None:
+    def __init__(self, decisions: Mapping[str, Decisions], parse: Callable[[str], Any]) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._versions = {0: 0, **versions}
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
-    def story(self, row: tuple[Any, ...]) -> JudgedStory:
+    def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Chunk:
+        """Return the stories in these rows, and their votes."""
+        texts = [row[-1] for row in rows]
+        sizes = [text.count("\n") for text in texts]
+        columns = _columns("".join(texts), [row[2] for row in rows], sizes)
+        given = columns.pop("given").dictionary_encode()
+        forms = [self._answers(form) for form in given.dictionary.to_pylist()]
+        given_forms = [forms[form] for form in given.indices.to_pylist()]
+        form_of = zip(columns["annotator"].to_pylist(), given_forms, strict=True)
+        stories = (
+            self._story(row, list(islice(form_of, size))) for row, size in zip(rows, sizes, strict=True)
+        )
+        return Chunk(columns, given.indices, [answers for answers, _ in forms], stories, len(rows))
+
+    def _story(
+        self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
+    ) -> GivenStory:
         """Return the story in a row, with its votes."""
-        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, given = row
+        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
         story = ReleasedStory(
             story_id,
             core_id,
@@ -198,19 +226,37 @@ class _Reader:
             _ratings(wrong),
             text_hash,
         )
-        votes, against = [], frozenset[Choice]()
-        # Named one by one: a list of the rest for each vote costs a quarter of the whole.
-        rows = orjson.loads(f"[{given or ''}]")
-        for name, chosen, at, took, place, order, options, language, shown, words in rows:
-            answers, counting = self._answers(chosen)
-            seconds, version = took / 1_000_000, self._versions[shown]
-            comment = without_identifiers(words) if words else ""
-            votes.append(
-                CountedVote(name, answers, at, seconds, place, order, options, language, version, comment)
-            )
-            if counting:
-                against |= counting
-        return JudgedStory(story, tuple(votes), against, self._decisions.get(story_id, NO_DECISIONS))
+        votes = [GivenVote(annotator, answers) for annotator, (answers, _) in given]
+        against = [counting for _, (_, counting) in given if counting]
+        return GivenStory(
+            story, votes, frozenset().union(*against), self._decisions.get(story_id, NO_DECISIONS)
+        )
+
+
+def _columns(lines: str, story_ids: Sequence[str], sizes: Sequence[int]) -> dict[str, pa.Array]:
+    """Return the columns of votes, given their lines and the number of each story's, in order of time.
+
+    They are as released, but for ``given``, which is as in the lines, and times that are not rounded yet.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    schema, data = schema_of(_FIELDS), lines.encode()
+    table = schema.empty_table()
+    if data:
+        table = pa_csv.read_csv(
+            pa.BufferReader(data),
+            pa_csv.ReadOptions(use_threads=False, block_size=len(data), column_names=schema.names),
+            pa_csv.ParseOptions(delimiter="\t", quote_char=False),
+            pa_csv.ConvertOptions(column_types=schema, null_values=[""]),
+        )
+    table = table.append_column("place", pa.array(np.repeat(np.arange(len(sizes)), sizes)))
+    in_order = [(name, "ascending") for name in ("place", "submitted_at", "annotator")]
+    ordered = table.combine_chunks().sort_by(in_order)
+    columns = {name: ordered[name].combine_chunks() for name in ordered.column_names}
+    words = [without_identifiers(json.loads(text)) if text else "" for text in columns["comment"].to_pylist()]
+    story_of = pa.array(story_ids).take(columns.pop("place"))
+    return {**columns, "story_id": story_of, "comment": pa.array(words, pa.string())}
 
 
 def _ratings(text: str) -> list[Any]:

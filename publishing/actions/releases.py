@@ -292,13 +292,12 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
         baseline = baseline_of(release)
         total = release.study.stories.main().count()
         # Close the stream before the transaction ends: until then the connection is busy.
-        with closing(story_stream.judged_stories(release.study, until=release.answers_until)) as stories:
-            counted = reported(stories, report, Stage.STORIES, total)
+        with closing(story_stream.chunks(release.study, until=release.answers_until)) as chunks:
             skips = story_stream.skip_rows(release.study, until=release.answers_until)
             return builder.build(
                 folder,
                 facts=facts,
-                stories=counted,
+                chunks=reported(chunks, report, Stage.STORIES, total),
                 skips=skips,
                 previous=previous,
                 baseline=baseline,

@@ -90,6 +90,11 @@ class DirectoryWriter:
         with self.open(path) as file:
             file.write(data)
 
+    def discard(self, path: str) -> None:
+        """Remove a file again."""
+        (self.directory / path).unlink()
+        self.files = [file for file in self.files if file.path != path]
+
     def finish(self) -> str:
         """Write MANIFEST and make every directory durable. Return the SHA-256 of MANIFEST."""
         lines = [f"{file.sha256}  {file.path}\n" for file in sorted(self.files, key=lambda file: file.path)]

@@ -12,10 +12,14 @@ or machine is written. pyarrow is imported only when needed, to keep it out of w
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
 
 from publishing.files import jsonl
 from publishing.files.directory import DirectoryWriter
@@ -23,6 +27,7 @@ from publishing.files.features import MIXED, UNKNOWN, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 JSON_TEXT = {"encoding": "json"}
 """Metadata of a field whose values are JSON text."""
@@ -44,15 +49,72 @@ def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) 
     ``columns`` must fit every value. Raise ``pyarrow.ArrowInvalid`` for a row that does not fit, or
     ``OSError``.
     """
+    deque(copied(writer, path, columns), maxlen=0)
+
+
+def copied(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> Iterator[pa.RecordBatch]:
+    """Add the Parquet copy like :func:`write_copy`, and yield each block of rows that is in it."""
+    schema = schema_of(columns)
+    with _opened(writer, path, schema) as copy:
+        for batch in batches(writer.directory / path, schema):
+            copy.write_batch(batch)
+            yield batch
+
+
+@contextmanager
+def _opened(writer: DirectoryWriter, path: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = schema_of(columns)
     with writer.open(parquet_path(path)) as file:
         sink = pa.PythonFile(file, mode="w")
         with pq.ParquetWriter(sink, schema, compression="zstd") as copy:
-            for batch in batches(writer.directory / path, schema):
-                copy.write_batch(batch)
+            yield copy
+
+
+class Twins:
+    """A JSON Lines file and its Parquet copy that grow together, from columns.
+
+    The row groups of the copy are those that :func:`write_copy` would make of the file.
+    """
+
+    def __init__(self, file: BinaryIO, copy: pq.ParquetWriter) -> None:
+        self._file, self._copy = file, copy
+        self._pending: list[pa.RecordBatch] = []
+        self._begun = self._end = 0
+        """Where in the file the row group begins, and where the file ends."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> Iterator[Twins]:
+        """Open both files, which are durable when the block ends."""
+        with writer.open(path) as file, _opened(writer, path, schema_of(columns)) as copy:
+            twins = cls(file, copy)
+            yield twins
+            twins.finish_group()
+
+    def write(self, rows: pa.RecordBatch | None, lines: pa.Array) -> None:
+        """Add these rows, and as ``lines`` their JSON. Without ``rows``, the copy lacks them."""
+        _, ends, data = lines.buffers()
+        begins = np.frombuffer(ends, np.int32)[lines.offset :][: len(lines) + 1].astype(np.int64)
+        self._file.write(memoryview(data)[begins[0] : begins[-1]])
+        begins += self._end - begins[0]
+        self._end = int(begins[-1])
+        while rows is not None and len(rows):
+            fit = int(np.searchsorted(begins[:-1], self._begun + _BLOCK_BYTES, side="right"))
+            self._pending.append(rows.slice(0, fit))
+            rows, begins = rows.slice(fit), begins[fit:]
+            if len(rows):
+                self._begun = int(begins[0])
+                self.finish_group()
+
+    def finish_group(self) -> None:
+        """Write the pending rows as a row group, if there are any."""
+        import pyarrow as pa
+
+        if self._pending:
+            self._copy.write_table(pa.Table.from_batches(self._pending).combine_chunks())
+            self._pending.clear()
 
 
 def schema_of(columns: Mapping[str, Type]) -> pa.Schema:

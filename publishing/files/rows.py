@@ -1,17 +1,23 @@
 """The rows of a release as plain values, with keys in the published order. Pure."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from annotation.importing.rows import PROVENANCE, hash_of
 from annotation.protocols import base, stated_by
-from annotation.protocols.base import Choice, field_name
+from annotation.protocols.base import Choice
 from publishing.files import jsonl
 from publishing.files.features import Type
+from publishing.files.questions import QUESTION_COLUMNS, QuestionSet, ask_judgment, ask_stored
 from publishing.filters import Outcome, StoryFilter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PREDICTED = {"harmfulness_predicted": "harmfulness", "unethicality_predicted": "unethicality"}
 """Columns of models' ratings from 1 to 5, each with the key of the rating."""
@@ -46,8 +52,14 @@ class ReleasedStory:
         return self.stored_hash or hash_of(self.content)
 
 
-@dataclass(slots=True)
-class CountedVote:
+class GivenVote(NamedTuple):
+    """What a vote says, without its context."""
+
+    annotator: str
+    answers: tuple[Choice, ...]
+
+
+class CountedVote(NamedTuple):
     """A vote that the filter uses. ``seconds_on_task`` runs from serving to submission.
 
     ``submitted_at`` is written as in a release (:func:`publishing.files.jsonl.timestamp`). ``language`` is
@@ -65,6 +77,9 @@ class CountedVote:
     language: str = "en"
     instructions: int = 0
     comment: str = ""
+
+
+AnyVotes = Sequence[GivenVote] | Sequence[CountedVote]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +110,12 @@ NO_DECISIONS: Decisions = {}
 
 
 @dataclass(slots=True)
-class JudgedStory:
+class GivenStory:
     """A story, its counted votes, the choices in them that count against it, and experts' decisions."""
 
     story: ReleasedStory
-    votes: tuple[CountedVote, ...]
+    votes: AnyVotes
+    """Their context may be in the columns of a :class:`Chunk`."""
     against: Against
     decisions: Decisions = field(default_factory=dict)
 
@@ -109,34 +125,28 @@ class JudgedStory:
         return self.decisions[""].verdict if "" in self.decisions else ""
 
 
+@dataclass(slots=True)
+class JudgedStory(GivenStory):
+    """A story whose votes have their context."""
+
+    votes: Sequence[CountedVote]
+
+
 @dataclass(frozen=True, slots=True)
-class QuestionSet:
-    """A set of multiple-choice questions made from stories.
+class Chunk:
+    """Some stories, to be read once, and the votes on all of them in columns, in the order of their file."""
 
-    ``ask`` returns the question's text, its right answer and its wrong answer.
-    """
+    votes: Mapping[str, pa.Array]
+    """The columns :data:`VOTED_ON` and :data:`CONTEXT`, with times that are not rounded yet."""
+    form: pa.Array
+    """The place of each vote's answers in ``forms``."""
+    forms: Sequence[tuple[Choice, ...]]
+    stories: Iterable[GivenStory]
+    size: int
+    """The number of stories."""
 
-    config: str
-    suffix: str
-    ask: Callable[[Row], tuple[str, str, str]]
-
-    def question_id(self, story_row: Row) -> str:
-        return f"{story_row['story_id']}{self.suffix}"
-
-    def row(self, story_row: Row, *, right_answer_first: bool) -> Row:
-        """Return the question for a story-data row."""
-        question, right, wrong = self.ask(story_row)
-        return {
-            "id": self.question_id(story_row),
-            "story": story_row["story"],
-            "question": question,
-            "scenario_name": story_row["scenario_name"],
-            "choices": {
-                "text": [right, wrong] if right_answer_first else [wrong, right],
-                "label": ["A", "B"],
-            },
-            "answerKey": "A" if right_answer_first else "B",
-        }
+    def __len__(self) -> int:
+        return self.size
 
 
 def story_data_row(story: ReleasedStory) -> Row:
@@ -175,10 +185,10 @@ def story_data_row(story: ReleasedStory) -> Row:
 
 def predictions(story: ReleasedStory) -> Row:
     """Return models' ratings of a story. The database does not keep the order of their keys."""
+    harmful, unethical = story.harmfulness_predicted, story.unethicality_predicted
     return {
         name: [{key: one[key] for key in (rated, "predictor_model")} for one in given] if given else []
-        for name, rated in PREDICTED.items()
-        for given in [getattr(story, name)]
+        for (name, rated), given in zip(PREDICTED.items(), (harmful, unethical), strict=True)
     }
 
 
@@ -190,20 +200,6 @@ def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
 @lru_cache(maxsize=_REMEMBERED)
 def _names_in_order(names: tuple[str, ...]) -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("Person"), name))
-
-
-def _ask_stored(place: int, row: Row) -> tuple[str, str, str]:
-    asked = row["questions"][place]
-    return asked["question"], asked["answer_correct"], asked["answer_incorrect"]
-
-
-def _ask_judgment(row: Row) -> tuple[str, str, str]:
-    person_x, action = row["entities"]["Person X"], row["questions"][1]
-    question = (
-        f'Next, {person_x} "{action["answer_correct"]}" and not "{action["answer_incorrect"]}". '
-        f"The behavior of {person_x} can be best described as:"
-    )
-    return question, "Reasonable", "Not reasonable"
 
 
 def item_row(story: ReleasedStory) -> Row:
@@ -259,11 +255,6 @@ _ITEM_COLUMNS: dict[str, Type] = {
     "story_generator_model": "string",
     **_PREDICTIONS,
 }
-_QUESTION_COLUMNS: dict[str, Type] = {
-    **dict.fromkeys(("id", "story", "question", "scenario_name"), "string"),
-    "choices": {"text": ["string"], "label": ["string"]},
-    "answerKey": "string",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +269,7 @@ class Layout:
 
     def columns(self, config: str) -> Mapping[str, Type]:
         """Return the columns of a config that are known before any row."""
-        return self.story_columns if config == STORY_CONFIG else _QUESTION_COLUMNS
+        return self.story_columns if config == STORY_CONFIG else QUESTION_COLUMNS
 
     def columns_of(self, outcome: Outcome) -> Mapping[str, Type]:
         """Return the known columns of the file of stories with this outcome."""
@@ -296,9 +287,9 @@ THEORY_OF_MIND = Layout(
     _STORY_COLUMNS,
     ("entities",),
     (
-        QuestionSet("mental-state-qa", "_aware", partial(_ask_stored, 0)),
-        QuestionSet("behavior-qa", "_action", partial(_ask_stored, 1)),
-        QuestionSet("judgment-qa", "_judge", _ask_judgment),
+        QuestionSet("mental-state-qa", "_aware", partial(ask_stored, 0)),
+        QuestionSet("behavior-qa", "_action", partial(ask_stored, 1)),
+        QuestionSet("judgment-qa", "_judge", ask_judgment),
     ),
 )
 ITEMS_ONLY = Layout(item_row, _ITEM_COLUMNS, ("item",))
@@ -315,7 +306,9 @@ def config_path(config: str) -> str:
     return f"{config}/test.jsonl"
 
 
-_CONTEXT: dict[str, Type] = {
+VOTED_ON: dict[str, Type] = {"story_id": "string", "annotator": "string"}
+"""The columns of a vote before the answers."""
+CONTEXT: dict[str, Type] = {
     "submitted_at": "string",
     "seconds_on_task": "float64",
     "position": "int64",
@@ -326,7 +319,7 @@ _CONTEXT: dict[str, Type] = {
     "comment": "string",
 }
 """The columns of a vote after the answers, in the order of the fields of :class:`CountedVote`."""
-CONTEXT_KEYS = tuple(_CONTEXT)
+CONTEXT_KEYS = tuple(CONTEXT)
 SKIP_COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "annotator", "reason", "words", "skipped_at"), "string"),
     "seconds_on_task": "float64",
@@ -337,50 +330,4 @@ SKIP_COLUMNS: dict[str, Type] = {
 def vote_columns(answers: Sequence[str], scales: Collection[str]) -> dict[str, Type]:
     """Return the columns of the votes file, given the fields of the answers; those on scales are numbers."""
     given = {field: "int64" if field.partition(".")[0] in scales else "string" for field in answers}
-    return {"story_id": "string", "annotator": "string", **given, **_CONTEXT}
-
-
-class VoteRows:
-    """Builds the rows of the votes file and collects their columns."""
-
-    def __init__(self, questions: Sequence[str], scales: Collection[str] = ()) -> None:
-        self._scales = scales
-        self._places = {key: place for place, key in enumerate(questions)}
-        self._seen: dict[str, tuple[int, str, str]] = {}
-        self._answers = lru_cache(maxsize=_REMEMBERED)(self._ordered)
-
-    def row(self, story_id: str, vote: CountedVote) -> Row:
-        """Return the row of one vote, with the answers in the order of the questions.
-
-        Answers to other questions (from an older version of the protocol) come last.
-        """
-        return {
-            "story_id": story_id,
-            "annotator": vote.annotator,
-            **self._answers(vote.answers),
-            "submitted_at": vote.submitted_at,
-            "seconds_on_task": round(vote.seconds_on_task, 3),
-            "position": vote.position,
-            "order_seed": vote.order_seed,
-            "option_seed": vote.option_seed,
-            "language": vote.language,
-            "instructions": vote.instructions,
-            "comment": vote.comment,
-        }
-
-    def columns(self) -> dict[str, Type]:
-        """Return the columns of the rows so far, in order."""
-        return vote_columns(sorted(self._seen, key=self._seen.__getitem__), self._scales)
-
-    def _ordered(self, answers: tuple[Choice, ...]) -> dict[str, str | int]:
-        last = len(self._places)
-        placed = sorted(
-            ((self._places.get(choice.question, last), choice.question, choice.row), choice.option)
-            for choice in answers
-        )
-        fields = {field_name(place[1], place[2]): (place, option) for place, option in placed}
-        self._seen |= {field: place for field, (place, _) in fields.items()}
-        return {
-            field: int(option) if place[1] in self._scales else option
-            for field, (place, option) in fields.items()
-        }
+    return {**VOTED_ON, **given, **CONTEXT}

@@ -11,7 +11,8 @@ import numpy as np
 import orjson
 
 from publishing.errors import BrokenDirectory
-from publishing.files.rows import STORY_CONFIG, QuestionSet, config_path
+from publishing.files.questions import QuestionSet
+from publishing.files.rows import STORY_CONFIG, config_path
 
 MOST_STORIES = 4000
 MOST_BYTES = 5_000_000

@@ -2,8 +2,6 @@
 
 from array import array
 from collections.abc import Iterable
-from functools import lru_cache
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,50 +9,42 @@ from numpy.typing import NDArray
 from publishing.files.rows import ReleasedStory
 from publishing.filters import DUPLICATE, Outcome, StoryFilter, Verdict
 
-Hashes = NDArray[np.uint64]
+Hashes = NDArray[np.int64]
 
 _PENDING = 4096
-_BLANK = blake2b(digest_size=8)
 
 
 class DistinctStrings:
     """Distinct strings as 64-bit hashes: about 8 bytes each, 16 while growing.
 
-    The hash is BLAKE2b, the same in every process. Two of n distinct strings share a hash with a probability
-    of about n² / 2⁶⁵: for a million strings, 3 in 100 million.
+    The hash is Python's own, so hashes of different processes cannot be compared. Two of n distinct strings
+    share a hash with a probability of about n² / 2⁶⁵: for a million strings, 3 in 100 million.
     """
 
     __slots__ = ("_hashes", "_pending")
 
     def __init__(self) -> None:
-        self._hashes: Hashes = np.empty(0, np.uint64)
-        self._pending = array("Q")
+        self._hashes: Hashes = np.empty(0, np.int64)
+        self._pending = array("q")
 
     def add(self, text: str) -> None:
         """Add a string."""
-        self._pending.append(_hash_of(text))
-        if len(self._pending) >= max(_PENDING, len(self._hashes)):
+        self._pending.append(hash(text))
+        if len(self._pending) >= _PENDING and len(self._pending) >= len(self._hashes):
             self.hashes()
 
     def hashes(self) -> Hashes:
         """Return the hashes of the distinct strings, sorted."""
         if self._pending:
-            pending = np.frombuffer(self._pending, np.uint64)
+            pending = np.frombuffer(self._pending, np.int64)
             self._hashes = np.unique(np.concatenate([self._hashes, pending]))
-            self._pending = array("Q")
+            self._pending = array("q")
         return self._hashes
-
-
-@lru_cache(maxsize=_PENDING)
-def _hash_of(text: str) -> int:
-    digest = _BLANK.copy()  # faster than a new one
-    digest.update(text.encode())
-    return int.from_bytes(digest.digest(), "little")
 
 
 def count_together(sets: Iterable[DistinctStrings]) -> int:
     """Count the distinct strings in all the sets together."""
-    return len(np.unique(np.concatenate([np.empty(0, np.uint64), *(found.hashes() for found in sets)])))
+    return len(np.unique(np.concatenate([np.empty(0, np.int64), *(found.hashes() for found in sets)])))
 
 
 class FirstOfEach:

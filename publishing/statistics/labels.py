@@ -16,7 +16,7 @@ from publishing.files.rows import (
     LABEL_DECISION_COLUMNS,
     LABELS_PATH,
     RATINGS_PATH,
-    CountedVote,
+    AnyVotes,
     Decisions,
     ReleasedStory,
     Row,
@@ -163,7 +163,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def label_rows(
-    story_id: str, votes: Sequence[CountedVote], decisions: Decisions, suggested: Mapping[str, str]
+    story_id: str, votes: AnyVotes, decisions: Decisions, suggested: Mapping[str, str]
 ) -> Iterable[Row]:
     """Yield the rows of a complete item's labels: for each field the answer of more than half of its votes.
 
@@ -196,7 +196,7 @@ class PerItem(NamedTuple):
 
     path: str
     columns: Mapping[str, Type]
-    lines: Callable[[ReleasedStory, Sequence[CountedVote], Decisions], Iterable[Row]]
+    lines: Callable[[ReleasedStory, AnyVotes, Decisions], Iterable[Row]]
     decisions: Mapping[str, Type] = DECISION_COLUMNS
 
     @property
@@ -215,9 +215,7 @@ def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | No
     protocol, scales = all_protocols().get(protocol_name), scales_of(asked)
     if protocol and protocol.resolution == "majority":
 
-        def labelled(
-            story: ReleasedStory, votes: Sequence[CountedVote], decisions: Decisions
-        ) -> Iterable[Row]:
+        def labelled(story: ReleasedStory, votes: AnyVotes, decisions: Decisions) -> Iterable[Row]:
             suggested = protocol.suggested(protocol.parse(story.content))
             return label_rows(story.story_id, votes, decisions, suggested)
 

@@ -8,14 +8,14 @@ the machine.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from publishing.files.features import Type
-from publishing.files.rows import CountedVote, Row
+from publishing.files.rows import AnyVotes, Row
 from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern, ratio, units_of
 from publishing.statistics.intervals import (
     Bootstrap,
@@ -181,7 +181,7 @@ def ratings_of(
     }
 
 
-def rating_rows(story_id: str, votes: Iterable[CountedVote], scales: Collection[str]) -> Iterator[Row]:
+def rating_rows(story_id: str, votes: AnyVotes, scales: Collection[str]) -> Iterator[Row]:
     """Yield the rows of a complete item's ratings, one for each field of a question with a scale."""
     given: defaultdict[str, list[int]] = defaultdict(list)
     for vote in votes:

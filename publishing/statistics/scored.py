@@ -15,7 +15,7 @@ import orjson
 from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
 from publishing.files import jsonl
-from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.rows import AnyVotes, ReleasedStory
 from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded, wilson
 from publishing.statistics.labels import ALL, Answered, match_count, mean, strict_agreement, suggestions
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts
@@ -305,7 +305,7 @@ class ScoredTally:
         """Return a tally of the same protocol without answers."""
         return type(self)(self._protocol.name if self._protocol else "", self._votes_per_story)
 
-    def add(self, story: ReleasedStory, votes: Iterable[CountedVote]) -> None:
+    def add(self, story: ReleasedStory, votes: AnyVotes) -> None:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""
         assert self._protocol
         self._protocol.parse(story.content)

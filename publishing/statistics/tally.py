@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
-from publishing.files.rows import Answers, CountedVote, ReleasedStory
+from publishing.files.rows import Answers, AnyVotes, ReleasedStory
 from publishing.filters import Outcome, Verdict
 from publishing.statistics.agreement import Agreement, Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
@@ -17,7 +17,7 @@ from publishing.statistics.scored import ScoredTally
 from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
-"""Cached patterns, by combination of answers; most stories repeat a few."""
+"""Combinations of answers whose stories are counted at once; most stories repeat a few."""
 _LETTERS = ("x", "y", "z")
 Patterns = defaultdict[Pattern, int]
 """Stories by pattern. Counting takes a third of a ``Counter``'s time."""
@@ -31,7 +31,7 @@ DEPENDS_ON_THE_STORY = gettext_noop(
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Kind:
     """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
@@ -75,9 +75,9 @@ class StatisticsTally:
         self._flagged, self._flagged_votes = flagged or {}, 0
         without = scored.empty() if scored else None
         self._without = StatisticsTally(asked, design, scored=without) if flagged else None
-        self._read = lru_cache(maxsize=_REMEMBERED)(self._patterns_of)
+        self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
-    def add(self, story: ReleasedStory, votes: Sequence[CountedVote], verdict: Verdict) -> None:
+    def add(self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict) -> None:
         """Add a story, its counted votes, and its verdict.
 
         Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
@@ -102,15 +102,20 @@ class StatisticsTally:
                 letter = _letter(name)
                 if letter and isinstance(text, str):
                     kind.entities[letter].add(text)
-        patterns, validity = self._read(tuple([vote.answers for vote in votes]))
-        for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
-            if question.scale:
-                kind.ratings[question.key][pattern] += 1
-            else:
-                counter[pattern] += 1
-        self._validity[validity] += 1
+        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
+        if len(self._waiting) >= _REMEMBERED:
+            self._count_waiting()
 
-    def _count_flagged(self, story: ReleasedStory, votes: Iterable[CountedVote]) -> int:
+    def _count_waiting(self) -> None:
+        """Count the patterns of the stories that were added since the last time."""
+        for (answers, kind), stories in self._waiting.items():
+            patterns, validity = self._patterns_of(answers)
+            for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
+                (kind.ratings[question.key] if kind and question.scale else counter)[pattern] += stories
+            self._validity[validity] += stories
+        self._waiting.clear()
+
+    def _count_flagged(self, story: ReleasedStory, votes: AnyVotes) -> int:
         """Count the flagged votes among those of a story; return how many there are."""
         marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
         flagged = sum(stories is None or story.story_id in stories for stories in marked)
@@ -123,6 +128,7 @@ class StatisticsTally:
         Fractions are rounded to ten decimals; undefined values are None with a reason beside them. The
         order of stories does not matter.
         """
+        self._count_waiting()
         return {
             "stories": self._fared(self._kinds.values()),
             "by_scenario": self._by(0),
@@ -141,6 +147,7 @@ class StatisticsTally:
 
         There is none where the protocol names other statistics and options are the item's own.
         """
+        self._count_waiting()
         return {
             question.key: agreement_of(patterns, question.options, self._design)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
@@ -175,6 +182,7 @@ class StatisticsTally:
 
     def agreement_on_validity(self) -> Agreement:
         """Return the agreement on verdicts: a vote is valid if no answer counts against the story."""
+        self._count_waiting()
         if not all(question.options for question in self._asked):
             return undefined(DEPENDS_ON_THE_STORY, VALIDITY, stories=sum(self._validity.values()))
         return agreement_of(self._validity, VALIDITY, self._design)

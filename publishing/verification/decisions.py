@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from publishing.facts import Tally
+from publishing.facts import COUNTED, Tally
 from publishing.files.features import Columns
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
@@ -203,7 +203,8 @@ def _judge(
     if verdict != row.verdict:
         problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
         findings.add(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
-    found.tally.add(row.story, votes, verdict)
+    found.tally.add(row.story, verdict)
+    found.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
     try:
         if verdict.outcome is not Outcome.INCOMPLETE:
             _check_per_item(row.story, votes, decisions, found, findings)

@@ -6,7 +6,7 @@ What changes.jsonl says of the previous release is in no file here; whatever it 
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from itertools import zip_longest
+from itertools import islice
 from math import sqrt
 from pathlib import Path
 
@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from publishing.comparison import changes
-from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.parquet import batches, parquet_path, schema_of
-from publishing.files.rows import QuestionSet, Row, config_path
+from publishing.files.questions import ASKED_FROM, QuestionSet
+from publishing.files.rows import Layout, Row, config_path
 from publishing.files.sides import Sides
 from publishing.filters import Outcome
 from publishing.verification import jsonl as lines
@@ -29,6 +29,8 @@ from publishing.verification.schema import ANYTHING, TEXT, Kind, Shape, misfit
 from publishing.verification.statistics import differences
 
 QUESTIONS, CHANGES, PARQUET = "questions", "changes", "parquet"
+_AT_ONCE = 1000
+"""Questions that are made at once."""
 UNLIKELY = 5
 """Standard deviations of fair coins that new questions of a later release may be uneven by."""
 _WRITTEN_BY = re.compile(r"parquet-cpp-arrow version [0-9.]+(-SNAPSHOT)?")
@@ -49,25 +51,34 @@ _CHANGE: Shape = {
 }
 
 
-def check_question_set(directory: Path, question_set: QuestionSet, sides: Sides, findings: Findings) -> None:
+def check_question_set(
+    directory: Path, layout: Layout, question_set: QuestionSet, sides: Sides, findings: Findings
+) -> None:
     """Compare one question set with the kept stories, which must be sound."""
     path = config_path(question_set.config)
     stories = lines.read(directory, KEPT_PATH, Findings())
-    sides_of = sides.right_answers_first()
+    questions = lines.read(directory, path, findings)
+    sides_of, schema = (
+        sides.right_answers_first(),
+        schema_of({name: layout.story_columns[name] for name in ASKED_FROM}),
+    )
     asked = first_ones = 0
-    for story, question in zip_longest(stories, lines.read(directory, path, findings)):
-        if question is None:
-            findings.add(QUESTIONS, path, f"There is no question about the story {story.row['story_id']}.")
-            return
-        if story is None:
-            findings.add(QUESTIONS, path, "There is no kept story for this question.", question.number)
-            return
-        first = next(sides_of)
-        asked, first_ones = asked + 1, first_ones + first
-        expected = question_set.row(story.row, right_answer_first=first)
-        if jsonl.line(expected) != question.data:
-            problem = next(differences(question.row, expected), "It is not made as other questions are.")
-            findings.add(QUESTIONS, path, problem, question.number)
+    while told := [story.row for story in islice(stories, _AT_ONCE)]:
+        first = list(islice(sides_of, len(told)))
+        asked, first_ones = asked + len(told), first_ones + sum(first)
+        _, expected = question_set.rows(pa.RecordBatch.from_pylist(told, schema), first)
+        for row, line in zip(told, expected.to_pylist(), strict=True):
+            question = next(questions, None)
+            if question is None:
+                findings.add(QUESTIONS, path, f"There is no question about the story {row['story_id']}.")
+                return
+            if line.encode() != question.data:
+                other = next(differences(question.row, orjson.loads(line)), "")
+                problem = other or "It is not made as other questions are."
+                findings.add(QUESTIONS, path, problem, question.number)
+    if question := next(questions, None):
+        findings.add(QUESTIONS, path, "There is no kept story for this question.", question.number)
+        return
     if abs(2 * first_ones - asked) > 1 + UNLIKELY * sqrt(asked):
         problem = f"{first_ones} of {asked} right answers are choice A: far from half."
         findings.add(QUESTIONS, path, problem)

@@ -118,7 +118,8 @@ def _check_data(
     if not described.decides_by_itself:
         findings.skip(_DEPENDS_ON_STORY)
     for question_set in described.layout.question_sets:
-        derived.check_question_set(directory, question_set, found.sides[question_set.config], findings)
+        sides = found.sides[question_set.config]
+        derived.check_question_set(directory, described.layout, question_set, sides, findings)
     changed: list[Row] = []
     if findings.of(SCHEMA) or findings.of(derived.QUESTIONS):
         findings.skip(_CHANGES_UNCHECKED, derived.CHANGES)

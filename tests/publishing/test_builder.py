@@ -24,6 +24,7 @@ from publishing.files import directory, jsonl
 from publishing.files.rows import CONTEXT_KEYS, CountedVote, JudgedStory, ReleasedStory
 from publishing.filters import get_filter
 from publishing.instrument import form_of
+from tests.publishing.chunks import chunks_of, question_row
 from tests.publishing.loading import Loaded, load_all
 from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
@@ -164,7 +165,7 @@ def build(
     **changes: Any,
 ) -> builder.BuiltRelease:
     facts = dataclasses.replace(FACTS, **changes)
-    return builder.build(place, facts=facts, stories=stories, skips=skips, previous=previous)
+    return builder.build(place, facts=facts, chunks=chunks_of(stories), skips=skips, previous=previous)
 
 
 def rows(place: Path, path: str) -> list[dict[str, Any]]:
@@ -256,7 +257,7 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
 def test_votes_are_in_the_order_of_their_time_and_pseudonym_however_they_come(tmp_path: Path) -> None:
     (story,) = [judged(1, "yyyy", "yyyy", "ypyy")]
     first, second, third = story.votes
-    third = dataclasses.replace(third, submitted_at=second.submitted_at)
+    third = third._replace(submitted_at=second.submitted_at)
     for place, votes in enumerate(((first, second, third), (third, second, first))):
         build(tmp_path / str(place), [dataclasses.replace(story, votes=votes)])
     written = rows(tmp_path / "0", "annotations/votes.jsonl")
@@ -340,7 +341,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Lo
         "one": ([judged(1, "yyyy", "yyyy", "yyyy", severity_original=None)], {}),
         "first": ([judged(1, "yyyy", "yyyy", "yyyy")], {"salt": "00"}),
         "second": ([judged(2, "yyyy", "yyyy", "yyyy")], {"salt": "01"}),
-        "items": (items, {"protocol_name": "ratings"}),
+        "items": (items, {"protocol_name": "dialogue"}),
     }
     for name, (judgements, changes) in made.items():
         build(root / name / "1", judgements, **changes)
@@ -401,7 +402,7 @@ def test_the_published_example_row_comes_out_of_a_release(tmp_path: Path) -> Non
     kept = judged(1, "yyyy", "yyyy", "yyyy")
     build(tmp_path / "1", [dataclasses.replace(kept, story=COOKIES)])
     (row,) = rows(tmp_path / "1", "mental-state-qa/test.jsonl")
-    published = AWARE.row(ROW, right_answer_first=row["answerKey"] == "A")
+    published = question_row(AWARE, ROW, right_answer_first=row["answerKey"] == "A")
     assert json.dumps(row) == json.dumps(published)  # the order of the keys too
     assert row["choices"]["text"][row["choices"]["label"].index(row["answerKey"])] == "No"
     assert sorted(row["choices"]["text"]) == ["No", "Yes"]

@@ -25,6 +25,7 @@ from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tal
 from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.statistics.tally import StatisticsTally
+from tests.publishing.chunks import count_votes
 from tests.publishing.test_builder import FACTS, build, crowd, judged
 
 SAID = Statement(
@@ -71,7 +72,8 @@ def known() -> Known:
             votes_per_story=3,
             counts_against=story.against.__contains__,
         )
-        tally.add(story.story, story.votes, verdict)
+        tally.add(story.story, verdict)
+        count_votes(tally, story.votes)
         statistics.add(story.story, story.votes, verdict)
     with TemporaryDirectory() as place:
         build(Path(place) / "1", crowd(42))
@@ -255,8 +257,8 @@ def test_the_level_of_intervals_is_said_whole(level: float, said: str) -> None:
 
 def test_languages_and_time_are_those_of_the_votes(tmp_path: Path) -> None:
     story = judged(1, "yyyy", "yyyy", "yyyy")
-    german = dataclasses.replace(story.votes[0], language="de")
-    other = dataclasses.replace(story.votes[1], language="pt-br")
+    german = story.votes[0]._replace(language="de")
+    other = story.votes[1]._replace(language="pt-br")
     stories = [
         dataclasses.replace(story, votes=(german, other, *story.votes[2:])),
         judged(2, "yyyy", "yyyy", "yyyy"),
@@ -278,9 +280,10 @@ def test_languages_and_time_are_those_of_the_votes(tmp_path: Path) -> None:
 )
 def test_the_time_that_half_of_the_votes_took_is_never_understated(seconds: float, said: str) -> None:
     story = judged(1, "yyyy", "yyyy", "yyyy")
-    votes = tuple(dataclasses.replace(vote, seconds_on_task=seconds) for vote in story.votes)
+    votes = tuple(vote._replace(seconds_on_task=seconds) for vote in story.votes)
     tally = Tally()
-    tally.add(story.story, votes, Verdict(Outcome.KEPT))
+    tally.add(story.story, Verdict(Outcome.KEPT))
+    count_votes(tally, votes)
     made = dataclasses.replace(known(), tally=tally)
     assert said in made.card()
 

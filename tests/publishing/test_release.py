@@ -114,10 +114,10 @@ def test_the_audit_log_says_who_asked_and_what_came_of_it(small: Study, django_u
 
 def test_the_same_votes_and_the_same_request_give_the_same_bytes(small: Study) -> None:
     release = published(small)
-    facts, stories = queries.release_facts(release), story_stream.judged_stories(small)
+    facts, chunks = queries.release_facts(release), story_stream.chunks(small)
     again = release.directory.parent / "again"
     with queries.snapshot():
-        built = builder.build(again, facts=facts, stories=stories)
+        built = builder.build(again, facts=facts, chunks=chunks)
     assert built.manifest_sha256 == release.manifest_sha256
 
 
@@ -478,10 +478,10 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
 ) -> None:
     study = judged_study("moving", {"a": (YES, YES), "b": (YES,)}, votes_per_story=2)
     release = request(study)
-    stories = story_stream.judged_stories
+    chunks = story_stream.chunks
 
     def with_a_vote_in_between(of: Study, **options: Any) -> Any:
-        stream = iter(stories(of, **options))
+        stream = iter(chunks(of, **options))
         yield next(stream)
         late = threading.Thread(target=add_vote)
         late.start()
@@ -492,7 +492,7 @@ def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(
         builders.answer_everything(builders.qualified(study))
         connection.close()
 
-    monkeypatch.setattr("publishing.actions.releases.story_stream.judged_stories", with_a_vote_in_between)
+    monkeypatch.setattr("publishing.actions.releases.story_stream.chunks", with_a_vote_in_between)
     build(release)
     assert (release.state, release.kept, release.incomplete, release.votes) == ("published", 1, 1, 3)
     monkeypatch.undo()

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections import Counter
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
 from annotation.protocols.base import Choice
 from publishing.files import jsonl, rows
-from publishing.files.rows import CountedVote, ReleasedStory
+from publishing.files.directory import DirectoryWriter
+from publishing.files.parquet import parquet_path
+from publishing.files.rows import CountedVote, JudgedStory, ReleasedStory
 from publishing.files.sides import Sides
+from publishing.files.votes import VotesFile
+from tests.publishing.chunks import chunk_of, question_row
 
 # The one published row that the release format is compared with; the actions are ours.
 COOKIES = ReleasedStory(
@@ -40,7 +47,7 @@ AWARE, ACTION, JUDGE = rows.THEORY_OF_MIND.question_sets
 
 
 def test_published_example_row_is_reproduced() -> None:
-    row = AWARE.row(ROW, right_answer_first=False)
+    row = question_row(AWARE, ROW, right_answer_first=False)
     assert row == {
         "id": "gen1169_sev3_aware",
         "story": "Mike replaced the Oreo cookies in the package with dog treats that look similar to Oreos. "
@@ -56,7 +63,7 @@ def test_published_example_row_is_reproduced() -> None:
 
 
 def test_behavior_and_judgment_rows() -> None:
-    assert ACTION.row(ROW, right_answer_first=True) == {
+    assert question_row(ACTION, ROW, right_answer_first=True) == {
         "id": "gen1169_sev3_action",
         "story": COOKIES.content["story"],
         "question": "What will Mike's friend likely do next?",
@@ -64,7 +71,7 @@ def test_behavior_and_judgment_rows() -> None:
         "choices": {"text": ["eat one “Oreo”", "leave the package alone "], "label": ["A", "B"]},
         "answerKey": "A",
     }
-    judged = JUDGE.row(ROW, right_answer_first=False)
+    judged = question_row(JUDGE, ROW, right_answer_first=False)
     assert judged["id"] == "gen1169_sev3_judge"
     assert judged["question"] == (
         'Next, Mike\'s friend "eat one “Oreo”" and not "leave the package alone ". '
@@ -85,7 +92,7 @@ def test_story_data_row_has_the_published_keys_in_order() -> None:
     assert ROW["questions"] == [
         {
             "question_id": "gen1169_sev3_aware",
-            "question": AWARE.row(ROW, right_answer_first=True)["question"],
+            "question": question_row(AWARE, ROW, right_answer_first=True)["question"],
             "answer_correct": "No",
             "answer_incorrect": "Yes",
         },
@@ -98,7 +105,19 @@ def test_story_data_row_has_the_published_keys_in_order() -> None:
     ]
 
 
-def test_vote_row() -> None:
+def written(place: Path, vote: CountedVote, *questions: str) -> bytes:
+    """The line of a vote on the story s1."""
+    writer = DirectoryWriter(place / "1")
+    with VotesFile.open(writer, questions) as file:
+        story = dataclasses.replace(COOKIES, story_id="s1")
+        file.write(chunk_of([JudgedStory(story, [vote], frozenset())]))
+    line = (place / "1" / rows.VOTES_PATH).read_bytes()
+    copy = pq.read_table(place / "1" / parquet_path(rows.VOTES_PATH))
+    assert copy.to_pylist() == [json.loads(line)]
+    return line
+
+
+def test_vote_row(tmp_path: Path) -> None:
     vote = CountedVote(
         annotator="annotator-7f3a",
         answers=tuple(
@@ -111,8 +130,7 @@ def test_vote_row() -> None:
         order_seed=2**53,
         comment="“Tin” is\nunclear",
     )
-    row = rows.VoteRows(("q1", "q2", "q3", "q4")).row("s1", vote)
-    assert jsonl.line(row) == (
+    assert written(tmp_path, vote, "q1", "q2", "q3", "q4") == (
         b'{"story_id":"s1","annotator":"annotator-7f3a","q1":"possibly","q2":"yes","q3":"yes","q4":"no",'
         b'"submitted_at":"2026-03-01T09:00:00.250Z","seconds_on_task":31.251,'
         b'"position":4,"order_seed":9007199254740992,"option_seed":null,"language":"en","instructions":0,'
@@ -120,7 +138,7 @@ def test_vote_row() -> None:
     )
 
 
-def test_vote_row_of_a_table_and_of_a_question_no_longer_asked() -> None:
+def test_vote_row_of_a_table_and_of_a_question_no_longer_asked(tmp_path: Path) -> None:
     answers = (
         Choice("old", "", "x"),
         Choice("labels", "b", "2"),
@@ -128,8 +146,7 @@ def test_vote_row_of_a_table_and_of_a_question_no_longer_asked() -> None:
         Choice("first", "", "y"),
     )
     vote = CountedVote("annotator-1a", answers, "2026-01-01T00:00:00.000Z", 1.0)
-    row = rows.VoteRows(("first", "labels")).row("s1", vote)
-    assert list(row) == [
+    assert list(json.loads(written(tmp_path, vote, "first", "labels"))) == [
         "story_id", "annotator", "first", "labels.a", "labels.b", "old", "submitted_at", "seconds_on_task",
         "position", "order_seed", "option_seed", "language", "instructions", "comment",
     ]  # fmt: skip

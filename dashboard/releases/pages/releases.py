@@ -46,7 +46,6 @@ STAGES = {
     Stage.STORIES: gettext_lazy("Reading stories and votes"),
     Stage.QUESTIONS: gettext_lazy("Writing the questions"),
     Stage.DOCUMENTS: gettext_lazy("Computing agreement and machine baselines, writing the card"),
-    Stage.COPIES: gettext_lazy("Finishing the Parquet copies"),
     Stage.SEALING: gettext_lazy("Writing metadata and MANIFEST"),
     Stage.RECORDING: gettext_lazy("Recording the release"),
 }

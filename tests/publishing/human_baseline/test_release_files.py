@@ -25,6 +25,7 @@ from publishing.human_baseline.release_files import Baseline
 from publishing.instrument import form_of
 from publishing.statistics.intervals import wilson
 from publishing.verification import check_release
+from tests.publishing.chunks import chunks_of
 from tests.publishing.evaluation.reference import SETS, read
 from tests.publishing.evaluation.test_evaluating import answers
 from tests.publishing.test_builder import FACTS, INSTRUMENT, START, build, crowd
@@ -41,7 +42,7 @@ RIGHT = {"mental-state-qa": (1, 1, 1), "behavior-qa": (1, 1, 0), "judgment-qa": 
 
 def released(place: Path, **options: Any) -> builder.BuiltRelease:
     stories = [pseudonymous(judged) for judged in crowd(24)]
-    return builder.build(place, facts=FACTS, stories=stories, **options)
+    return builder.build(place, facts=FACTS, chunks=chunks_of(stories), **options)
 
 
 def asked_people(place: Path, release: Path) -> Path:
@@ -190,13 +191,13 @@ def test_answers_to_questions_that_changed_are_left_out(people: Path, tmp_path: 
     story = stories[1].story
     changed = dataclasses.replace(story, content={**story.content, "action_aware": "throw it all away"})
     stories[1] = dataclasses.replace(stories[1], story=changed)
-    builder.build(tmp_path / "1", facts=FACTS, stories=stories, baseline=Baseline(people, DRAWN))
+    builder.build(tmp_path / "1", facts=FACTS, chunks=chunks_of(stories), baseline=Baseline(people, DRAWN))
     left = {row["story_id"] for row in read(tmp_path / "1" / VOTES)}
     assert len(left) == 3 * STORIES - 2  # its action and the judgment of it
     assert "s0001_aware" in left
     assert check_release(tmp_path / "1").is_sound
     others = [pseudonymous(judged) for judged in crowd(60)[30:]]
-    builder.build(tmp_path / "2", facts=FACTS, stories=others, baseline=Baseline(people, DRAWN))
+    builder.build(tmp_path / "2", facts=FACTS, chunks=chunks_of(others), baseline=Baseline(people, DRAWN))
     assert not (tmp_path / "2" / "baseline").exists()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from publishing.files import jsonl
 from publishing.files.rows import STORY_CONFIG, THEORY_OF_MIND, Layout, ReleasedStory, config_path
 from publishing.machine_validation import validate
+from tests.publishing.chunks import question_row
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,10 @@ def write(directory: Path, stories: Sequence[ReleasedStory], layout: Layout = TH
     rows = [layout.story_row(story) for story in stories]
     _write(directory / config_path(STORY_CONFIG), (jsonl.line(row) for row in rows))
     for question_set in layout.question_sets:
-        made = (question_set.row(row, right_answer_first=place % 2 == 0) for place, row in enumerate(rows))
+        made = (
+            question_row(question_set, row, right_answer_first=place % 2 == 0)
+            for place, row in enumerate(rows)
+        )
         _write(directory / config_path(question_set.config), (jsonl.line(row) for row in made))
     return directory
 

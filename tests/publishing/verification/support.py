@@ -26,8 +26,7 @@ Row = dict[str, Any]
 def pseudonymous(judged: JudgedStory) -> JudgedStory:
     """The same story with annotators named as releases name them."""
     votes = tuple(
-        dataclasses.replace(vote, annotator=f"annotator-{int(vote.annotator[10:-1]):015x}a")
-        for vote in judged.votes
+        vote._replace(annotator=f"annotator-{int(vote.annotator[10:-1]):015x}a") for vote in judged.votes
     )
     return dataclasses.replace(judged, votes=votes)
 
@@ -47,7 +46,7 @@ def items_release(place: Path) -> Path:
     for number, judged in enumerate(map(pseudonymous, crowd(STORIES))):
         content = {"story": f"Story {number}.", "choices": [{"key": "a", "text": "x"}], "odd": [1, "two", {}]}
         votes = tuple(
-            dataclasses.replace(vote, answers=(Choice("answer", "", "ab"[place % 2]),))
+            vote._replace(answers=(Choice("answer", "", "ab"[place % 2]),))
             for place, vote in enumerate(judged.votes)
         )
         story = dataclasses.replace(judged.story, content=content)
