@@ -24,6 +24,7 @@ from lxml import html
 from accounts.models import User
 from annotation import actions
 from annotation.models import ConsentText, Enrollment, Story, Study, Vote
+from annotation.protocols import instructions
 from publishing.models import AnswerSides, Release
 from publishing.queries import release_facts
 from qualification.models import KeyReason
@@ -69,7 +70,7 @@ class Brackets:
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """German is replaced by the catalogue of brackets; pieces of pages that were kept are forgotten."""
-    cache.clear()
+    forget_pages()
     monkeypatch.setitem(trans_real._translations, "de", Brackets())  # type: ignore[attr-defined]
 
 
@@ -82,10 +83,15 @@ def arabic(settings: Any) -> None:
 @pytest.fixture(autouse=True)
 def fresh_pages() -> Iterator[None]:
     """No piece of a page that another test has rendered, and no language left behind."""
-    cache.clear()
+    forget_pages()
     yield
-    cache.clear()
+    forget_pages()
     translation.deactivate()
+
+
+def forget_pages() -> None:
+    cache.clear()
+    instructions._translated.cache_clear()
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_publishing_with_progress_compare_withdraw(
     with locks.alone(locks.RELEASE, second.pk):
         releases._start(second.pk, now=timezone.now())
         Reporter(second)(Stage.QUESTIONS, 1, 2)
-        expect(page.get_by_text("Step 2 of 6: Writing the questions")).to_be_visible()
+        expect(page.get_by_text("Step 2 of 5: Writing the questions")).to_be_visible()
         expect(page.get_by_role("progressbar")).to_have_attribute("value", "1")
         assert_good(window)
     releases.build_release(release_id=second.pk, now=timezone.now())

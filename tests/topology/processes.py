@@ -266,7 +266,8 @@ class Topology:
                 start_new_session=True,
                 **(node.account.run_as if node.account else {}),
             )
-        _limit_files(node.process.pid, node.largest_file)
+        if node.largest_file != resource.RLIM_INFINITY:
+            _limit_files(node.process.pid, node.largest_file)
         node.starts += 1
         self._leash.stdin.write(f"{node.process.pid}\n")
         self._leash.stdin.flush()

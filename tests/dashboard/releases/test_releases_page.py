@@ -196,7 +196,7 @@ def test_a_build_moves_and_one_that_was_left_says_so(study: Study, boss: Client)
         page = boss.get(address).content.decode()
         assert 'hx-trigger="every 2s"' in page
         shown = words(boss, address)
-        assert "Step 1 of 6: Reading stories and votes" in shown
+        assert "Step 1 of 5: Reading stories and votes" in shown
         assert "3 of 4 stories" in shown
         assert "Last report from the worker" in shown
     Release.objects.update(
