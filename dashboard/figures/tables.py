@@ -91,7 +91,8 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
             for kind, cells in table.rows(statistics[key])
         ]
         heading, explanation = translation.gettext(table.heading), translation.gettext(table.explanation)
-        found.append({"key": key, "heading": heading, "explanation": explanation, "rows": rows})
+        words = {"heading": heading, "explanation": explanation, "named": translation.gettext(table.named)}
+        found.append({"key": key, "rows": rows, **words})
     return [table for table in found if table["rows"]]
 
 
@@ -108,6 +109,7 @@ def _measured(
     return {
         "key": key,
         "heading": heading,
+        "named": _("Question"),
         "explanation": explanation,
         "rows": [(row["title"], [unit, *row["cells"]]) for row, unit in zip(rows, units, strict=True)],
         "undefined": [{"reason": reason, "titles": [*titles]} for reason, titles in reasons.items()],

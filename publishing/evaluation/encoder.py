@@ -48,6 +48,8 @@ def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
     the ``weights`` (a folder of Hugging Face's, with ``model.safetensors``). Nothing is downloaded. Another
     processor or version of PyTorch may give slightly different answers. Raise :class:`EncoderSkipped`.
     """
+    if not weights.is_dir():
+        raise EncoderSkipped(f"{weights} is no folder.")
     if missing := [name for name in FILES if not (weights / name).is_file()]:
         raise EncoderSkipped(f"{weights} has no {missing[0]}: give a folder with a saved model.")
     try:

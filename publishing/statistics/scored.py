@@ -191,6 +191,8 @@ class TableStatistic:
     explanation: str
     columns: Mapping[str, str]
     measure: str = ""
+    named: str = gettext_noop("Question")
+    """The heading of the rows' names."""
 
     def rows(self, found: Mapping[str, Any]) -> list[tuple[str, list[Cell]]]:
         """Return a row for each kind, and last for all of them under the name :data:`OVERALL`."""
@@ -284,6 +286,7 @@ TABLES: Mapping[str, TableStatistic] = {
         ),
         {"items": gettext_noop("items"), "difference": gettext_noop("difference")},
         "difference",
+        gettext_noop("Kinds of items"),
     ),
 }
 """Statistics in tables, by their keys in statistics.json. Accuracy has a page and a figure of its own."""

@@ -65,6 +65,8 @@ class Command(ActionCommand):
             try:
                 encoder.write_answers(path, EvaluatedRelease(directory, configs), options["encoder"])
             except encoder.EncoderSkipped as error:
+                if not files:
+                    raise
                 self.stderr.write(f"The encoder was skipped. {error}")
                 return found, b""
             return evaluate(directory, [*files, path], configs), path.read_bytes()

@@ -54,7 +54,8 @@ def test_without_pytorch_the_other_models_are_evaluated(
     found, told = evaluated(place, model, encoder=weights)
     assert told == ("The encoder was skipped. torch is not installed: pip install torch transformers.\n")
     assert list(found["models"]) == ["always_a"]
-    assert evaluated(place, encoder=weights)[0]["models"] == {}
+    with pytest.raises(CommandError, match="torch is not installed"):
+        evaluated(place, encoder=weights)
     with pytest.raises(CommandError, match="Name a file of answers or votes, or an encoder"):
         evaluated(place)
     model.write_text('{"id": "nowhere", "answer": "A"}\n')
@@ -88,6 +89,9 @@ def test_no_question_is_answered_by_what_was_learned_from_its_core() -> None:
 def test_a_folder_without_weights_is_named(place: Path, tmp_path: Path) -> None:
     _, told = evaluated(place, a_model(place, tmp_path / "a.jsonl"), encoder=tmp_path)
     assert f"{tmp_path} has no config.json" in told
+    with pytest.raises(CommandError, match="nowhere is no folder"):
+        evaluated(place, encoder=tmp_path / "nowhere", output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def tiny(place: Path, words: set[str]) -> Path:
