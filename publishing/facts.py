@@ -229,7 +229,7 @@ class ReleaseFacts:
 
 
 COUNTED = ("annotator", "submitted_at", "seconds_on_task", "language", "instructions")
-"""What :meth:`Tally.add_votes` counts of votes."""
+"""The columns of votes that :meth:`Tally.add_votes` counts."""
 
 
 @dataclass(slots=True)

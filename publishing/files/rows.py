@@ -53,7 +53,7 @@ class ReleasedStory:
 
 
 class GivenVote(NamedTuple):
-    """What a vote says, without its context."""
+    """The answers of a vote and its author, without its context."""
 
     annotator: str
     answers: tuple[Choice, ...]

@@ -250,9 +250,8 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
-    decided_response = _decide(request, story) if request.method == "POST" else None
-    if decided_response:
-        return decided_response
+    if request.method == "POST" and (saved := _decide(request, story)):
+        return saved
     protocol, queue = study.protocol, _queue(request, study)
     standing = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
     context = {
