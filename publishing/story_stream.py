@@ -1,9 +1,10 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
-One statement joins everything and the server sends the rows as it finds them, so that it keeps working while
-they are used here; with a cursor each side would wait for the other. The votes on a story arrive as lines of
-one text, and the answers of a vote as one field. The votes on some hundred stories become columns at once, so
-that there is no object for each.
+One statement joins everything, and the server sends the rows as it finds them: it sorts votes and stories by the
+story's id, then looks up the answers story by story. What it has sent is fetched while earlier stories are used
+here, a little at a time, so that it never waits for room; with a cursor each side would wait for the other.
+The votes on a story arrive as lines of one text, and the answers of a vote as one field. The votes on some
+hundred stories become columns at once, so that there is no object for each.
 """
 
 from __future__ import annotations
@@ -56,28 +57,30 @@ _ANSWERS, _PARTS = ",", "|"
 """Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
 _COUNTS_AGAINST = "!"
 _AT_ONCE = 500
-"""Stories that are fetched at once, and whose votes become columns together."""
+"""Stories whose votes become columns together."""
+_FETCHED = 50
+"""Stories that are fetched at once: no more than the server can send without being waited for."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
 
-_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
+_STORY_COLUMNS = ("text_hash", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, coalesce(judged.votes, '')
-FROM ({stories}) AS story (pk, text_hash, story_id, {others})
+FROM ({stories}) AS story ({columns})
 LEFT JOIN (
-    SELECT story, string_agg(
+    SELECT story COLLATE "C", string_agg(
         concat(annotator, E'\\t', given, E'\\t', submitted, E'\\t', took, E'\\t', place, E'\\t', starts,
                E'\\t', options, E'\\t', language, E'\\t', coalesce(version, 0), E'\\t',
                to_json(nullif(words, '')), E'\\n'),
         '')
     FROM ({votes}) AS vote
          (story, annotator, given, submitted, took, place, starts, options, language, version, words)
-    GROUP BY story
-) AS judged (story, votes) ON judged.story = story.pk
+    GROUP BY story COLLATE "C"
+) AS judged (story, votes) ON judged.story = story.story_id COLLATE "C"
 ORDER BY story.story_id COLLATE "C"
 """
 _FIELDS: dict[str, Type] = {"annotator": "string", "given": "string", **CONTEXT}
@@ -108,8 +111,11 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
     read = _Reader(_decisions(study, until), orjson.loads if is_text else json.loads)
     with closing(_rows(study, until)) as rows:
-        while found := list(islice(rows, _AT_ONCE)):
-            yield read.chunk(found)
+        coming = list(islice(rows, _AT_ONCE))
+        while found := coming:
+            coming = []
+            yield read.chunk(found, lambda: coming.extend(islice(rows, _FETCHED)))
+            coming.extend(islice(rows, _AT_ONCE - len(coming)))
 
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
@@ -128,11 +134,11 @@ def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
         Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
     votes, vote_values = _counted_votes(study, until).query.sql_with_params()
-    statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
+    statement = _STATEMENT.format(stories=stories, votes=votes, columns=", ".join(_STORY_COLUMNS))
     connection.ensure_connection()
     with connection.wrap_database_errors:
         cursor = psycopg.ClientCursor(connection.connection)
-        yield from cursor.stream(statement, (*story_values, *vote_values), size=_AT_ONCE)
+        yield from cursor.stream(statement, (*story_values, *vote_values), size=_FETCHED)
 
 
 def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
@@ -171,7 +177,7 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
         )
         .order_by()
         .values_list(
-            "assignment__story",
+            "assignment__story__story_id",
             "assignment__enrollment__pseudonym",
             "given",
             "submitted",
@@ -195,25 +201,29 @@ class _Reader:
         self._parse = parse
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
-    def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Chunk:
-        """Return the stories in these rows, and their votes."""
+    def chunk(self, rows: Sequence[tuple[Any, ...]], meanwhile: Callable[[], object]) -> Chunk:
+        """Return the stories in these rows, and their votes. Call ``meanwhile`` after every few stories."""
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
-        columns = _columns("".join(texts), [row[2] for row in rows], sizes)
+        columns = _columns("".join(texts), [row[1] for row in rows], sizes)
         given = columns.pop("given").dictionary_encode()
         forms = [self._answers(form) for form in given.dictionary.to_pylist()]
         given_forms = [forms[form] for form in given.indices.to_pylist()]
         form_of = zip(columns["annotator"].to_pylist(), given_forms, strict=True)
-        stories = (
-            self._story(row, list(islice(form_of, size))) for row, size in zip(rows, sizes, strict=True)
-        )
-        return Chunk(columns, given.indices, [answers for answers, _ in forms], stories, len(rows))
+
+        def stories() -> Iterator[GivenStory]:
+            for place, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+                if place % _FETCHED == 0:
+                    meanwhile()
+                yield self._story(row, list(islice(form_of, size)))
+
+        return Chunk(columns, given.indices, [answers for answers, _ in forms], stories(), len(rows))
 
     def _story(
         self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
         """Return the story in a row, with its votes."""
-        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
+        text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
         story = ReleasedStory(
             story_id,
             core_id,
