@@ -1,10 +1,10 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
-One statement joins everything, and the server sends the rows as it finds them: it sorts votes and stories by the
-story's id, then looks up the answers story by story. What it has sent is fetched while earlier stories are used
-here, a little at a time, so that it never waits for room; with a cursor each side would wait for the other.
-The votes on a story arrive as lines of one text, and the answers of a vote as one field. The votes on some
-hundred stories become columns at once, so that there is no object for each.
+One statement joins everything, and the server sends the rows as it finds them: it sorts stories and votes by
+the story's id, then looks up the answers story by story. What it has sent is fetched while earlier stories
+are used here, a little at a time, so that it need not wait for room; with a cursor each side would wait for
+the other. The votes on a story arrive as lines of one text, and the answers of a vote as one field. The votes
+on some hundred stories become columns at once, so that there is no object for each.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ _COUNTS_AGAINST = "!"
 _AT_ONCE = 500
 """Stories whose votes become columns together."""
 _FETCHED = 50
-"""Stories that are fetched at once: no more than the server can send without being waited for."""
+"""Stories that are fetched at once: about as many as the server can send without waiting."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
+Fetched = tuple[Any, ...]
+"""A row of the statement."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
@@ -114,7 +116,7 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
         coming = list(islice(rows, _AT_ONCE))
         while found := coming:
             coming = []
-            yield read.chunk(found, lambda: coming.extend(islice(rows, _FETCHED)))
+            yield read.chunk(found, rows, coming)
             coming.extend(islice(rows, _AT_ONCE - len(coming)))
 
 
@@ -129,7 +131,7 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Deci
     return found
 
 
-def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
+def _rows(study: Study, until: datetime | None) -> Generator[Fetched]:
     stories, story_values = (
         Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
@@ -201,8 +203,8 @@ class _Reader:
         self._parse = parse
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
-    def chunk(self, rows: Sequence[tuple[Any, ...]], meanwhile: Callable[[], object]) -> Chunk:
-        """Return the stories in these rows, and their votes. Call ``meanwhile`` after every few stories."""
+    def chunk(self, rows: Sequence[Fetched], later: Iterator[Fetched], coming: list[Fetched]) -> Chunk:
+        """Return the stories in these rows, and their votes. Using them moves ``later`` rows to ``coming``."""
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
         columns = _columns("".join(texts), [row[1] for row in rows], sizes)
@@ -214,13 +216,13 @@ class _Reader:
         def stories() -> Iterator[GivenStory]:
             for place, (row, size) in enumerate(zip(rows, sizes, strict=True)):
                 if place % _FETCHED == 0:
-                    meanwhile()
+                    coming.extend(islice(later, _FETCHED))
                 yield self._story(row, list(islice(form_of, size)))
 
         return Chunk(columns, given.indices, [answers for answers, _ in forms], stories(), len(rows))
 
     def _story(
-        self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
+        self, row: Fetched, given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
         """Return the story in a row, with its votes."""
         text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
