@@ -204,7 +204,10 @@ class _Reader:
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
     def chunk(self, rows: Sequence[Fetched], later: Iterator[Fetched], coming: list[Fetched]) -> Chunk:
-        """Return the stories in these rows, and their votes. Using them moves ``later`` rows to ``coming``."""
+        """Return the stories in these rows, and their votes.
+
+        While the stories are read, ``later`` rows are fetched and appended to ``coming``.
+        """
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
         columns = _columns("".join(texts), [row[1] for row in rows], sizes)
