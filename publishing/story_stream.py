@@ -10,7 +10,7 @@ on some hundred stories become columns at once, so that there is no object for e
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 _ANSWERS, _PARTS = ",", "|"
 """Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
 _COUNTS_AGAINST = "!"
-_AT_ONCE = 500
-"""Stories whose votes become columns together."""
 _FETCHED = 50
 """Stories that are fetched at once: about as many as the server can send without waiting."""
+_AT_ONCE = 10 * _FETCHED
+"""Stories whose votes become columns together."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
 Fetched = tuple[Any, ...]
@@ -113,9 +113,9 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
     read = _Reader(_decisions(study, until), orjson.loads if is_text else json.loads)
     with closing(_rows(study, until)) as rows:
-        coming = list(islice(rows, _AT_ONCE))
+        coming = deque(islice(rows, _AT_ONCE))
         while found := coming:
-            coming = []
+            coming = deque()
             yield read.chunk(found, rows, coming)
             coming.extend(islice(rows, _AT_ONCE - len(coming)))
 
@@ -203,10 +203,10 @@ class _Reader:
         self._parse = parse
         self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
 
-    def chunk(self, rows: Sequence[Fetched], later: Iterator[Fetched], coming: list[Fetched]) -> Chunk:
+    def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.
 
-        While the stories are read, ``later`` rows are fetched and appended to ``coming``.
+        While stories are read, their rows are dropped, and ``later`` ones are fetched and added to ``coming``.
         """
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
@@ -217,10 +217,10 @@ class _Reader:
         form_of = zip(columns["annotator"].to_pylist(), given_forms, strict=True)
 
         def stories() -> Iterator[GivenStory]:
-            for place, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+            for place, size in enumerate(sizes):
                 if place % _FETCHED == 0:
                     coming.extend(islice(later, _FETCHED))
-                yield self._story(row, list(islice(form_of, size)))
+                yield self._story(rows.popleft(), list(islice(form_of, size)))
 
         return Chunk(columns, given.indices, [answers for answers, _ in forms], stories(), len(rows))
 
