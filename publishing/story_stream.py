@@ -206,7 +206,7 @@ class _Reader:
     def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.
 
-        While stories are read, their rows are dropped, and ``later`` ones are fetched and added to ``coming``.
+        While stories are read, their rows are dropped, and ``later`` ones are fetched into ``coming``.
         """
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
