@@ -123,7 +123,7 @@ def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int |
 
 def answered_fields(vote: Vote) -> dict[str, str]:
     """Return a vote's answers as form values."""
-    return {answer.choice.field: answer.option for answer in vote.answers.all()}
+    return {answer.choice.field: answer.choice.option for answer in vote.answers.all()}
 
 
 def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:

@@ -29,7 +29,9 @@ class Form:
     """The page's script submits it and replaces a part of the page; plain forms load a new page."""
     hidden: Mapping[str, str]
     choices: Mapping[str, tuple[str, ...]]
-    """The values of each group of radio buttons and each list, in page order."""
+    """The values of each group of radio buttons, each list and each box to tick, in page order."""
+    written: tuple[str, ...]
+    """The fields that are filled with words, in page order."""
     buttons: tuple[tuple[str, str], ...]
     """Name and value of each submit button; the first is the default."""
     story: str
@@ -38,7 +40,7 @@ class Form:
     @property
     def asks(self) -> bool:
         """Return True if the form has questions to answer, not just a button to press."""
-        return bool(self.choices)
+        return bool(self.choices or self.written)
 
     @property
     def assignment(self) -> str:
@@ -143,6 +145,8 @@ class Page:
         choices: dict[str, list[str]] = {}
         for radio in form.iterfind(".//input[@type='radio']"):
             choices.setdefault(radio.get("name"), []).append(radio.get("value"))
+        for box in form.iterfind(".//input[@type='checkbox'][@name]"):
+            choices[box.get("name")] = [box.get("value"), ""]  # what is not ticked is not sent
         for option in form.iterfind(".//select/option"):
             if option.get("value"):
                 choices.setdefault(option.getparent().get("name"), []).append(option.get("value"))
@@ -154,6 +158,7 @@ class Page:
                 for field in form.iterfind(".//input[@type='hidden']")
             },
             choices={name: tuple(values) for name, values in choices.items()},
+            written=tuple(line.get("name") for line in form.find_class("words")),
             buttons=tuple(
                 (button.get("name") or "", button.get("value") or "")
                 for button in form.iterfind(".//button[@type='submit']")

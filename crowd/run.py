@@ -191,6 +191,7 @@ class Annotator:
             story=form.story,
             options=form.choices,
             right=habits.truth.right(form.story, form.choices),
+            words=habits.truth.words(form.story, form.written),
             population=habits.population,
             behaviour=habits.behaviour,
         )

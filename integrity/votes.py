@@ -20,7 +20,8 @@ from qualification.queries import cell_of, grade_by
 _ANSWERS_OF_VOTES = """
     SELECT v.id, st.protocol_name, st.protocol_version, s.content,
            count(an.id),
-           jsonb_object_agg(an.question || CASE WHEN an.row = '' THEN '' ELSE '.' || an.row END, an.option)
+           jsonb_object_agg(an.question || CASE WHEN an.row = '' THEN '' ELSE '.' || an.row END,
+                            an.words || an.option)
                FILTER (WHERE an.id IS NOT NULL)
     FROM annotation_vote v
     JOIN annotation_assignment a ON a.id = v.assignment_id

@@ -31,8 +31,8 @@ from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
+from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.labels import per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
@@ -144,7 +144,7 @@ def write_stories(
             answers = tuple([vote.answers for vote in votes])
             verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
             tally.add(story, verdict)
-            statistics.add(story, votes, verdict)
+            statistics.add(story, votes, verdict, judged.decisions)
             if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
@@ -263,7 +263,7 @@ def record_sets(
     selects: bool,
 ) -> list[Records]:
     """Return the record sets of croissant.json; ``filled`` are the files with rows."""
-    without_key = {rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH, rows.LABELS_PATH}
+    without_key = {rows.VOTES_PATH, rows.SKIPS_PATH, *rows.RESULTS_PATHS}
     copied = without_key | {*map(rows.config_path, layout.configs)}
     return [
         Records(

@@ -65,6 +65,10 @@ class AskedQuestion:
     against: tuple[str, ...] = ()
     scale: tuple[str, ...] = ()
     """The words for both ends, if the options are the numbers of a scale."""
+    in_words: bool = False
+    """True if it is answered in the person's own words."""
+    optional: bool = False
+    """True if not everybody has to answer it."""
 
     @property
     def ends(self) -> str:
@@ -73,9 +77,10 @@ class AskedQuestion:
         return " – ".join(f"{number}: {said}" for number, said in ends)
 
     def document(self) -> dict[str, Any]:
-        """Return the entry in ``release.json``, which names ``scale`` only where there is one."""
+        """Return the entry in ``release.json``, which names what is unusual only where it is so."""
         found = {"title": self.title, "options": list(self.options), "against": list(self.against)}
-        return {"key": self.key, **found, **({"scale": list(self.scale)} if self.scale else {})}
+        unusual = {"scale": list(self.scale), "in_words": self.in_words, "optional": self.optional}
+        return {"key": self.key, **found, **{name: value for name, value in unusual.items() if value}}
 
 
 def scales_of(asked: Iterable[AskedQuestion]) -> frozenset[str]:

@@ -13,9 +13,9 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import override
 
+from annotation.identifiers import without_identifiers
 from annotation.models import Event
 from publishing.files import jsonl
-from publishing.files.identifiers import without_identifiers
 from publishing.models import Release, StudyPlan
 
 _NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)

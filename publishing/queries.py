@@ -19,6 +19,7 @@ from django.utils.translation import override
 
 from annotation.fixed_settings import NONE, noted_changes
 from annotation.hidden_checks import CheckRules
+from annotation.identifiers import without_identifiers
 from annotation.models import (
     Answer,
     Assignment,
@@ -35,7 +36,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.models.votes import VoteQuerySet
-from annotation.protocols.base import Question, Scale
+from annotation.protocols.base import Question, Scale, Text
 from publishing.facts import (
     AskedQuestion,
     Flagged,
@@ -48,7 +49,6 @@ from publishing.facts import (
     Statement,
 )
 from publishing.files import jsonl
-from publishing.files.identifiers import without_identifiers
 from publishing.filters import default_filter
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
@@ -233,6 +233,8 @@ def asked_question(question: Question) -> AskedQuestion:
         options=tuple(option.key for option in options),
         against=tuple(option.key for option in options if option.counts_against),
         scale=(str(question.lowest), str(question.highest)) if isinstance(question, Scale) else (),
+        in_words=isinstance(question, Text),
+        optional=question.optional or question.only_after is not None,
     )
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,13 @@ from django.db import connection
 from django.db.models import Case, CharField, F, FloatField, Func, OuterRef, QuerySet, Value, When
 from django.db.models.functions import Collate
 
+from annotation.identifiers import without_identifiers
 from annotation.importing.rows import IMPORTED
-from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
+from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote, given_in
 from annotation.protocols import stated_by
 from annotation.protocols.base import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.features import Type
-from publishing.files.identifiers import without_identifiers
 from publishing.files.parquet import schema_of
 from publishing.files.rows import (
     CONTEXT,
@@ -52,8 +52,8 @@ from publishing.files.rows import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ANSWERS, _PARTS = ",", "|"
-"""Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
+_ANSWERS, _PARTS = "\x1e", "\x1f"
+"""Separators between the answers of a vote and the parts of an answer, which no key and no words contain."""
 _COUNTS_AGAINST = "!"
 _AT_ONCE = 500
 """Stories that are fetched at once, and whose votes become columns together."""
@@ -106,7 +106,8 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     """
     # The texts of a theory-of-mind story hold no numbers; orjson would round those beyond 64 bits.
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
-    read = _Reader(_decisions(study, until), orjson.loads if is_text else json.loads)
+    parse = orjson.loads if is_text else json.loads
+    read = _Reader(_decisions(study, until), parse, study.protocol.written)
     with closing(_rows(study, until)) as rows:
         while found := list(islice(rows, _AT_ONCE)):
             yield read.chunk(found)
@@ -156,7 +157,7 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     """Select what a release tells of each vote; moments as it tells them, durations in seconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
-    parts = ("question", Value(_PARTS), "row", Value(_PARTS), "option", Value(_PARTS), mark)
+    parts = ("question", Value(_PARTS), "row", Value(_PARTS), given_in(), Value(_PARTS), mark)
     answer = Func(*parts, template="%(expressions)s", arg_joiner=" || ", output_field=CharField())
     answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values_list(answer)
     counted = Vote.objects.of_study(study).counted()
@@ -190,10 +191,12 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
 class _Reader:
     """Converts rows of the statement to values."""
 
-    def __init__(self, decisions: Mapping[str, Decisions], parse: Callable[[str], Any]) -> None:
+    def __init__(
+        self, decisions: Mapping[str, Decisions], parse: Callable[[str], Any], written: Collection[str]
+    ) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
+        self._answers = lru_cache(maxsize=_REMEMBERED)(partial(_answers, written))
 
     def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Chunk:
         """Return the stories in these rows, and their votes."""
@@ -264,8 +267,14 @@ def _ratings(text: str) -> list[Any]:
     return found
 
 
-def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
-    """Return the choices of a vote in a fixed order, and those that count against the story."""
+def _answers(written: Collection[str], text: str) -> tuple[tuple[Choice, ...], Against]:
+    """Return the choices of a vote in a fixed order, and those that count against the story.
+
+    ``written`` are the questions answered in words, from which identifiers of people are removed.
+    """
     parts = sorted(answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer)
-    answers = tuple(Choice(*choice) for *choice, _ in parts)
+    answers = tuple(
+        Choice(question, row, without_identifiers(given) if question in written else given)
+        for question, row, given, _ in parts
+    )
     return answers, frozenset(Choice(*choice) for *choice, mark in parts if mark == _COUNTS_AGAINST)

@@ -30,7 +30,7 @@ from publishing.files.rows import layout_for
 from publishing.filters import get_filter
 from publishing.models import Deposit, Release, ReleaseFile
 from publishing.queries import asked_questions
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 from tomannot.cache import local as cache
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}

@@ -66,6 +66,7 @@ from annotation.actions.members import (
     revoke_invitation,
     set_role,
 )
+from annotation.actions.reconciling import EditedRow, adopt_decisions, reconcile
 from annotation.actions.reviews import (
     adjudicate,
     adjudicate_labels,

@@ -210,7 +210,11 @@ def _prepared(
             prepared.instructions_id = texts[vote.instructions] if vote.instructions else None
             answers = [
                 Answer(
-                    vote=prepared, **choice._asdict(), counts_against=protocol.counts_against(item, choice)
+                    vote=prepared,
+                    question=choice.question,
+                    row=choice.row,
+                    **{"words" if choice.question in protocol.written else "option": choice.option},
+                    counts_against=protocol.counts_against(item, choice),
                 )
                 for choice in choices
             ]

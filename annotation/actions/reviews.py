@@ -142,11 +142,11 @@ def adjudicate(
     :class:`WrongState` for a story that nobody votes on, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
-    if story.study.protocol.resolution == "majority":
-        raise WrongState(_("Experts decide about the labels of these stories, one by one."))
-    reason = _reason_to_decide(story, reason, seen)
+    if story.study.protocol.resolution in ("majority", "reconciled"):
+        raise WrongState(_("Experts decide about the labels or rows of these stories, one by one."))
+    reason = reason_to_decide(story, reason, seen)
     decision = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
-    return _store_decision(decision, f"{verdict} {story.story_id}. {reason}", now=now)
+    return store_decision(decision, f"{verdict} {story.story_id}. {reason}", now=now)
 
 
 @transaction.atomic
@@ -170,7 +170,7 @@ def adjudicate_labels(
         raise WrongState(_("In this study, experts decide about whole stories."))
     if decided_at is None and Story.objects.filter(pk=story.pk, has_free_slot=True).exists():
         raise WrongState(_("This story lacks votes, which may still decide its labels."))
-    reason = _reason_to_decide(story, reason, seen)
+    reason = reason_to_decide(story, reason, seen)
     if not chosen:
         raise InvalidInput(_("Choose an answer for at least one label."))
     cells = {cell.field: cell for cell in story.protocol.cells(story.protocol.parse(story.content))}
@@ -190,11 +190,11 @@ def adjudicate_labels(
             by=by,
             at=decided_at or now,
         )
-        decided.append(_store_decision(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
+        decided.append(store_decision(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
     return decided
 
 
-def _reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
+def reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
     """Lock a story that may be decided about, and return the reason as it is stored."""
     told = _("Give a reason of 1 to %(most)s characters.")
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
@@ -206,7 +206,7 @@ def _reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
     return reason
 
 
-def _store_decision(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
+def store_decision(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
     """Save a decision, and record it in the log."""
     decision.save(force_insert=True)
     record_event(

@@ -389,5 +389,5 @@ def _first_receipt(assignment: Assignment, choices: tuple[Choice, ...], comment:
     vote = assignment.votes.order_by("revision").first()
     if vote is None:
         raise RuntimeError(f"Assignment {assignment.pk} is answered but has no vote; run check_integrity.")
-    stored = {Choice(a.question, a.row, a.option) for a in vote.answers.all()}
+    stored = {answer.choice for answer in vote.answers.all()}
     return Receipt(vote=vote, differs=stored != set(choices) or comment_of(vote) != comment)

@@ -70,7 +70,15 @@ def store_vote(
     result = graded(assignment.story, vote, choices)
     seconds = [reported.seconds.get(choice.field) for choice in choices]
     sql.store_vote(
-        vote, choices, against, seconds, event=event, completes=not instead_of, result=result, comment=comment
+        vote,
+        choices,
+        against,
+        seconds,
+        written=protocol.written,
+        event=event,
+        completes=not instead_of,
+        result=result,
+        comment=comment,
     )
     if result and not result.passed:
         record_failure(result=result, story=assignment.story, person=person, now=now)
@@ -107,7 +115,7 @@ def change_vote(
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
     before = comment_of(newest)
     comment = before if comment is None else rules.words(comment)
-    same_answers = set(choices) == {Choice(a.question, a.row, a.option) for a in newest.answers.all()}
+    same_answers = set(choices) == {answer.choice for answer in newest.answers.all()}
     if same_answers and comment == before:
         return newest
     if revision not in (None, newest.revision):

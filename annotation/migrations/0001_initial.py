@@ -169,7 +169,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(max_length=40)),
                 ('row', models.CharField(blank=True, default='', max_length=40)),
-                ('option', models.CharField(max_length=40)),
+                ('option', models.CharField(blank=True, max_length=40)),
+                ('words', models.CharField(blank=True, db_default='', default='', help_text='Instead of an option, where the person’s own words are asked for.', max_length=1000)),
                 ('counts_against', models.BooleanField(help_text='Whether the protocol counts this answer against the story; a copy, so that SQL can filter.')),
                 ('seconds', models.FloatField(blank=True, help_text='From the answer before, or the story, to this one.', null=True)),
                 ('vote', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='answers', to='annotation.vote')),
@@ -294,7 +295,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(blank=True, max_length=40)),
                 ('row', models.CharField(blank=True, max_length=40)),
-                ('verdict', models.CharField(max_length=40)),
+                ('verdict', models.CharField(max_length=1000)),
                 ('reason', models.CharField(max_length=1000)),
                 ('at', models.DateTimeField()),
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -666,7 +667,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='answer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(('option', ''), _negated=True)), name='answer_says_something'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(models.Q(models.Q(('option', ''), _negated=True), ('words', '')), models.Q(('option', ''), models.Q(('words', ''), _negated=True)), _connector='OR')), name='answer_says_something'),
         ),
         migrations.AddConstraint(
             model_name='answer',

@@ -13,5 +13,14 @@ from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, Sp
 from annotation.models.skips import Comment, Skip
 from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport, StoryWords, Stratum
 from annotation.models.studies import ConsentText, InstructionText, Study
-from annotation.models.votes import HELD, LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote
+from annotation.models.votes import (
+    HELD,
+    LIVING,
+    UNANSWERED,
+    Answer,
+    Assignment,
+    SurplusReason,
+    Vote,
+    given_in,
+)
 from annotation.models.work_sessions import WorkSession

@@ -13,7 +13,7 @@ from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
-from annotation.protocols.base import field_name
+from annotation.protocols.base import LONGEST_WORDS, field_name
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
@@ -187,7 +187,8 @@ class Adjudication(models.Model):
     """An expert's decision about a story or about one label of it. It is not a vote; the newest is valid.
 
     ``question`` and ``row`` name the label, whose ``verdict`` is the key of an option; both are empty for a
-    decision about the whole story.
+    decision about the whole story. Of a table that people filled, ``verdict`` has the words of a cell, or
+    what becomes of a row or the table (:mod:`annotation.reconciling`).
     """
 
     class Verdict(models.TextChoices):
@@ -197,7 +198,7 @@ class Adjudication(models.Model):
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
     question = models.CharField(max_length=40, blank=True)
     row = models.CharField(max_length=40, blank=True)
-    verdict = models.CharField(max_length=40)
+    verdict = models.CharField(max_length=LONGEST_WORDS)
     reason = models.CharField(max_length=1000)
     by = researcher()
     at = models.DateTimeField()

@@ -12,6 +12,7 @@ from typing import Any
 import pgtrigger
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Concat
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
@@ -21,6 +22,7 @@ from annotation.models.options import ChosenOption
 from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
+from annotation.protocols.base import LONGEST_WORDS, Choice
 from annotation.signs import MOST_EVENTS, MOST_SECONDS
 
 _NO_SLOT = refuse_if(
@@ -271,9 +273,17 @@ class Vote(models.Model):
 
 
 class Answer(ChosenOption):
-    """One answer of a vote: the option chosen for a row of a question."""
+    """One answer of a vote: the option chosen for a row of a question, or the words written there."""
 
     vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="answers", db_index=False)
+    option = models.CharField(max_length=40, blank=True)
+    words = models.CharField(
+        max_length=LONGEST_WORDS,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Instead of an option, where the person’s own words are asked for."),
+    )
     counts_against = models.BooleanField(
         help_text=_(
             "Whether the protocol counts this answer against the story; a copy, so that SQL can filter."
@@ -286,7 +296,20 @@ class Answer(ChosenOption):
     class Meta:
         constraints = [
             unique("one_answer_per_question_and_row", ["vote", "question", "row"]),
-            check("answer_says_something", ~Q(question="") & ~Q(option="")),
+            check(
+                "answer_says_something",
+                ~Q(question="") & (~Q(option="") & Q(words="") | Q(option="") & ~Q(words="")),
+            ),
             check("answer_took_up_to_an_hour", Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS))),
         ]
         triggers = [final("answer_is_final")]
+
+    @property
+    def choice(self) -> Choice:
+        """Return the question, row, and option or words as a choice."""
+        return Choice(self.question, self.row, self.option or self.words)
+
+
+def given_in(answers: str = "") -> Concat:
+    """Return the SQL of an answer's option or words; ``answers`` is the way to it (``answers__``)."""
+    return Concat(f"{answers}words", f"{answers}option")

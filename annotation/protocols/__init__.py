@@ -9,7 +9,7 @@ import pkgutil
 import re
 from functools import cache
 
-from annotation.protocols.base import KEY_PATTERN, Protocol
+from annotation.protocols.base import KEY_PATTERN, Protocol, SeveralOf, Text
 
 
 class UnknownProtocol(LookupError):
@@ -38,10 +38,14 @@ RESERVED = frozenset(
 
 def _check_keys(protocol: Protocol) -> None:
     for question in protocol.questions:
-        keys = [question.key, *(option.key for option in question.options)]
+        rows = question.choices if isinstance(question, SeveralOf) else ()
+        keys = [question.key, *(option.key for option in (*question.options, *rows))]
         wrong = [key for key in keys if not re.match(KEY_PATTERN, key)]
         if wrong or question.key in RESERVED:
             raise ValueError(f"Protocol “{protocol.name}”: {wrong or question.key!r} cannot be a key.")
+    in_words = all(isinstance(asked, Text) and not asked.optional for asked in protocol.questions)
+    if protocol.resolution == "reconciled" and not (protocol.open_table and protocol.by_row and in_words):
+        raise ValueError(f"Protocol “{protocol.name}”: only an open table of words can be reconciled.")
 
 
 def get_protocol(name: str, version: str = "") -> Protocol:

@@ -10,14 +10,18 @@ in it; nothing else changes. Its questions may be
 * a scale of whole numbers with words at both ends (:class:`Scale`),
 * multiple choice whose options depend on the item (override :meth:`Question.options_for`),
 * a table of rows to label, one option per row (override :meth:`Question.rows_for`), whose options may be
-  the row's own.
+  the row's own,
+* several of its options (:class:`SeveralOf`), and the person's own words (:class:`Text`),
+* a table to which the person adds the rows (:class:`OpenTable`).
 
-All of them are stored alike: one answer per (question, row), holding the key of one option.
+All of them are stored alike: one answer per (question, row), holding the key of one option, or words.
 """
 
 import abc
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from django.utils.translation import gettext_lazy
@@ -30,6 +34,9 @@ _ = cast("Callable[[str], str]", gettext_lazy)
 
 KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
 """Keys of questions, rows and options: short, lower case, safe in HTML ids and CSV headers."""
+LONGEST_WORDS = 1000
+"""Characters of an answer in words."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,10 @@ class Question:
     help: str = ""
     option_order: Literal["fixed", "scale", "free"] = "fixed"
     """Orders that a study may draw: none but this one, this one or its reverse, or any."""
+    optional: bool = False
+    """True if a form is complete without an answer."""
+    only_after: tuple[str, Collection[str]] | None = None
+    """Ask only those who chose one of these options of an earlier question with the same rows."""
 
     def options_for(self, item: Any) -> tuple[Option, ...]:
         """Return the options for this item; by default the same for every item."""
@@ -87,6 +98,11 @@ class Question:
         return SINGLE_ROW
 
     @property
+    def missing(self) -> str:
+        """What to tell whoever left the question open."""
+        return _("Please choose an answer.")
+
+    @property
     def has_fixed_options(self) -> bool:
         """Return True if the options are the same for every item."""
         return type(self).options_for is Question.options_for
@@ -95,6 +111,13 @@ class Question:
     def is_static(self) -> bool:
         """Return True if options and rows are the same for every item."""
         return self.has_fixed_options and type(self).rows_for is Question.rows_for
+
+    def read(self, value: str, options: Collection[Option]) -> str:
+        """Return a submitted value as it is stored. Raise ``ValueError`` if it is none of the options."""
+        if value and all(value != option.key for option in options):
+            told = _("“%(value)s” is not one of the answers to this question.")
+            raise ValueError(told % {"value": value[:40]})
+        return value
 
     def option(self, key: str) -> Option:
         """Return the static option with this key. Raise ``KeyError`` if unknown."""
@@ -124,6 +147,65 @@ class Scale(Question):
         object.__setattr__(self, "options", options)
 
 
+@dataclass(frozen=True)
+class Text(Question):
+    """A question answered in the person's own words, on one line of at most ``longest`` characters.
+
+    Raise ``ValueError`` unless 1 <= ``longest`` <= 1,000.
+    """
+
+    options: tuple[Option, ...] = field(init=False, default=())
+    longest: int = 300
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.longest <= LONGEST_WORDS:
+            raise ValueError(f"{self.key}: words have 1 to {LONGEST_WORDS} characters.")
+
+    @property
+    def missing(self) -> str:
+        return _("Please write an answer.")
+
+    def read(self, value: str, options: Collection[Option]) -> str:
+        """Return the words with single spaces. Raise ``ValueError`` if they are too long."""
+        words = " ".join(_CONTROL.sub(" ", value).split())
+        if len(words) > self.longest:
+            told = _("Please shorten this to %(longest)s characters; it has %(length)s.")
+            raise ValueError(told % {"longest": self.longest, "length": len(words)})
+        return words
+
+
+@dataclass(frozen=True)
+class SeveralOf(Question):
+    """A question of which any number of options may be chosen: each is a row, answered with yes or no."""
+
+    choices: tuple[Option, ...] = ()
+    options: tuple[Option, ...] = field(init=False, default=(Option("yes", _("yes")), Option("no", _("no"))))
+
+    def rows_for(self, item: Any) -> tuple[Row, ...]:
+        """Return a row for each of the options."""
+        return tuple(Row(option.key, option.label) for option in self.choices)
+
+    def read(self, value: str, options: Collection[Option]) -> str:
+        """Return the option; what was not ticked is not sent, and means no."""
+        return super().read(value or "no", options)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """The rows that people add: each is answered by all questions of the form, or by none.
+
+    They are numbered from ``01`` in the order in which they were entered.
+    """
+
+    least: int = 1
+    most: int = 40
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows that can be filled."""
+        return tuple(Row(f"{number:02}", str(number)) for number in range(1, self.most + 1))
+
+
 @dataclass(frozen=True, slots=True)
 class FormCell:
     """A question of the form, or one row of it, as it is asked about an item."""
@@ -144,6 +226,11 @@ class FormCell:
         """Return the form field's name."""
         return field_name(*self.key)
 
+    def is_asked(self, given: Mapping[tuple[str, str], str]) -> bool:
+        """Return True unless it depends on an answer that was not given. ``given`` is by :attr:`key`."""
+        after = self.question.only_after
+        return after is None or given.get((after[0], self.row.key)) in after[1]
+
     @property
     def title(self) -> str:
         """Return the question's title, with the row's label if it has one."""
@@ -160,11 +247,12 @@ class FormCell:
 
 
 class Choice(NamedTuple):
-    """An answer: the option chosen for a row of a question."""
+    """An answer: the option chosen for a row of a question, or the words that were written there."""
 
     question: str
     row: str
     option: str
+    """The option's key; of a :class:`Text` the words."""
 
     @property
     def field(self) -> str:
@@ -251,13 +339,16 @@ Layout = Literal["items", "theory-of-mind"]
 """The files and columns of a release: items as imported, or stories with the question sets made from them."""
 
 
-Resolution = Literal["filter", "mean", "majority"]
+Resolution = Literal["filter", "mean", "majority", "reconciled"]
 """How several people's answers to an item become one decision: a filter that researchers choose keeps or
 drops the item; or every item with all its answers is released, with their means or shares of right answers,
-or with the answer of more than half of the people to each question."""
+or with the answer of more than half of the people to each question, or with the table that experts made of
+the rows that people listed (:mod:`annotation.reconciling`)."""
 
 
-Statistic = Literal["accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count", "contrasts"]
+Statistic = Literal[
+    "accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count", "contrasts", "extraction"
+]
 """A statistic of the answers to scored rows, by its key in statistics.json."""
 
 
@@ -309,6 +400,8 @@ class Protocol(abc.ABC):
     """The statistics of :meth:`scored_rows` in releases. Questions without options have no other ones."""
     by_row: ClassVar[Question | None] = None
     """The heading of a form that asks row by row: every question about a row as a list of its options."""
+    open_table: ClassVar[OpenTable | None] = None
+    """The table to which people add rows, all of whose cells are the form. Its heading is :attr:`by_row`."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
@@ -367,11 +460,18 @@ class Protocol(abc.ABC):
             for row in question.rows_for(item):
                 yield FormCell(number, question, row, row.options or options)
 
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The keys of the questions that are answered in words."""
+        return frozenset(question.key for question in self.questions if isinstance(question, Text))
+
     def counts_against(self, item: Any, choice: Choice) -> bool:
-        """Return True if this answer alone drops the item.
+        """Return True if this answer alone drops the item; words never do.
 
         Raise ``KeyError`` for an option that the question does not offer for the item.
         """
+        if choice.question in self.written:
+            return False
         offered = {option.key: option for option in self.question(choice.question).options_for(item)}
         return offered[choice.option].counts_against
 
@@ -380,17 +480,29 @@ class Protocol(abc.ABC):
 
         Raise :class:`IncompleteForm` naming every field that is missing or not an option.
         """
-        choices: list[Choice] = []
+        given: dict[tuple[str, str], str] = {}
         errors: dict[str, str] = {}
-        for cell in self.cells(item):
-            value = submitted.get(cell.field, "")
-            if any(value == option.key for option in cell.options):
+        cells = list(self.cells(item))
+        for cell in cells:
+            try:
+                given[cell.key] = cell.question.read(submitted.get(cell.field, ""), cell.options)
+            except ValueError as error:
+                errors[cell.field] = str(error)
+        unused = self._unused(given)
+        choices = []
+        for cell in cells:
+            value, asked = given.get(cell.key), cell.is_asked(given)
+            if value and asked:
                 choices.append(Choice(*cell.key, value))
-            elif value:
-                told = _("“%(value)s” is not one of the answers to this question.")
-                errors[cell.field] = told % {"value": value[:40]}
-            else:
-                errors[cell.field] = str(_("Please choose an answer."))
+            elif value == "" and asked and not cell.question.optional and cell.row.key not in unused:
+                errors[cell.field] = str(cell.question.missing)
         if errors:
             raise IncompleteForm(errors)
         return tuple(choices)
+
+    def _unused(self, given: Mapping[tuple[str, str], str]) -> frozenset[str]:
+        """Return the rows of the open table that nothing was written in, except those that must be filled."""
+        if self.open_table is None:
+            return frozenset()
+        begun = {row for (_question, row), value in given.items() if value}
+        return frozenset(row.key for row in self.open_table.rows[self.open_table.least :]) - begun

@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale
+from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale, Text
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 SUMMARY = 200
@@ -37,6 +37,10 @@ class TableQuestion(Question):
 
 class TableScale(TableQuestion, Scale):
     """A scale for every row of a :class:`Table`."""
+
+
+class TableText(TableQuestion, Text):
+    """Words for every row of a :class:`Table`."""
 
 
 def read_text(content: Mapping[str, Any], name: str) -> str:

@@ -93,7 +93,7 @@ def figures(
         story, votes = judged.story, judged.votes
         verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
         complete = verdict.outcome is not Outcome.INCOMPLETE
-        statistics.add(story, votes, verdict)
+        statistics.add(story, votes, verdict, judged.decisions)
         people.see(story.story_id, votes, judged.against, complete=complete)
         if complete:
             comparison.add(

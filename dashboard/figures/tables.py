@@ -13,7 +13,7 @@ from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import DEFAULT_FILTER, FILTERS
-from publishing.statistics.labels import ALL
+from publishing.statistics.answered import ALL
 from publishing.statistics.scored import TABLES, Cell
 
 COEFFICIENTS = {

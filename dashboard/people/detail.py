@@ -210,7 +210,7 @@ def memberships_of(person: Enrollment) -> list[GroupMembership]:
 def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:
     theirs = Vote.objects.counted().filter(assignment__story__in=stories)
     rows = (
-        Answer.objects.filter(vote__in=theirs.exclude(assignment__enrollment=enrollment))
+        Answer.objects.filter(vote__in=theirs.exclude(assignment__enrollment=enrollment), words="")
         .order_by()
         .values_list("vote__assignment__story", "question", "row", "option")
         .annotate(people=Count("pk"))
@@ -229,7 +229,7 @@ def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
     columns: list[list[Cell]] = [[] for _question in protocol.questions]
     for asked in protocol.cells(item):
         answer, labels, theirs = given.get(asked.field), asked.labels, others.get((story.pk, *asked.key), {})
-        own, seconds = (answer.option, answer.seconds) if answer else ("", None)
+        own, seconds = (answer.choice.option, answer.seconds) if answer else ("", None)
         ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))
         named = [(labels.get(option, option), people) for option, people in ordered]
         alone = bool(own and theirs and own not in theirs)

@@ -20,6 +20,7 @@ from annotation.protocols.base import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge
+from dashboard.stories.tables import tables_of
 from publishing.filters import DEFAULT_FILTER, FILTERS
 
 
@@ -55,6 +56,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "people": people,
         "voted": voted,
         "answered": _side_by_side(study, story, voted),
+        "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
             {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
              "is_default": rule.name == DEFAULT_FILTER}
@@ -126,9 +128,11 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
     for cell in [label.cell for label in labels] or protocol.cells(story.item):
         label = label_of.get(cell.key)
         words, answers = cell.labels, [answered.get(cell.key) for answered in given]
+        if protocol.open_table and not any(answers):
+            continue
         said = [
             {
-                "option": words.get(answer.option, answer.option) if answer else "",
+                "option": words.get(answer.option, answer.choice.option) if answer else "",
                 "against": bool(answer and answer.counts_against),
                 "seconds": answer and answer.seconds,
             }

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote
+from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
 from annotation.protocols.base import Choice
 from publishing.facts import NOT_STATED
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
@@ -324,7 +324,7 @@ def ballots(stories: Iterable[int]) -> Ballots:
             "pk",
             "answers__question",
             "answers__row",
-            "answers__option",
+            given_in("answers__"),
             "answers__counts_against",
         )
     )

@@ -14,7 +14,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
-from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
+from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote, given_in
 from annotation.protocols.base import Question, field_name
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import CONTEXT_KEYS
@@ -24,7 +24,7 @@ AT_ONCE = 500
 FEW = 20_000
 """Votes since a moment up to which only their stories are read; with more, all stories are walked through."""
 _PARTS = "|"
-"""Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
+"""Between question, row and answer on their way from SQL; no key has one (KEY_PATTERN)."""
 ABOUT = (*CONTEXT_KEYS, "revision", "newest", "counted", "state", "surplus")
 """Columns after the answers: those of a release, and the fate of the vote."""
 
@@ -114,7 +114,7 @@ def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, 
 
 def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:
     answer = Concat(
-        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), "answers__option",
+        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), given_in("answers__"),
         output_field=TextField(),
     )  # fmt: skip
     votes = Vote.objects.filter(assignment__story__in=list(stories))
@@ -177,5 +177,5 @@ def _row(vote: dict[str, Any], study: Study) -> dict[str, Any]:
 
 
 def _read(given: tuple[str, ...]) -> Answers:
-    answers = (answer.split(_PARTS) for answer in given)
+    answers = (answer.split(_PARTS, 2) for answer in given)
     return tuple((question, row, option) for question, row, option in answers)

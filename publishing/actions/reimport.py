@@ -110,9 +110,16 @@ def import_release(
 
 
 def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
-    of_labels = study.protocol.resolution == "majority"
-    made = read_decisions(directory, Findings(), of_labels=of_labels)
+    resolution = study.protocol.resolution
+    made = read_decisions(directory, Findings(), of_labels=resolution in ("majority", "reconciled"))
     for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
+        if resolution == "reconciled":
+            decided = {
+                field: (one.verdict, one.reason, one.decided_at)
+                for field, one in made[story.story_id].items()
+            }
+            actions.adopt_decisions(story=story, decided=decided, by=by, now=now)
+            continue
         for labelled, one in made[story.story_id].items():
             shared: dict[str, Any] = {"story": story, "reason": one.reason, "by": by, "now": now}
             shared["decided_at"] = one.decided_at

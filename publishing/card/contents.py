@@ -10,15 +10,14 @@ from publishing.files.features import Type
 from publishing.files.rows import (
     BASELINE,
     DROPPED_PATH,
-    LABELS_PATH,
-    RATINGS_PATH,
+    RESULTS_PATHS,
     SKIPS_PATH,
     VOTES_PATH,
     Layout,
     config_path,
 )
 from publishing.filters import get_filter
-from publishing.statistics.labels import PerItem, per_item
+from publishing.results import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
@@ -54,7 +53,7 @@ def copied(layout: Layout, results: PerItem | None) -> list[str]:
 def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
     """Return the files of a release, and its folders of several files, which end in a slash."""
     there = {BASELINE: with_baseline, DROPPED_PATH: selects}
-    there |= {path: bool(results and path == results.path) for path in (RATINGS_PATH, LABELS_PATH)}
+    there |= {path: bool(results and path == results.path) for path in RESULTS_PATHS}
     return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 

@@ -12,7 +12,7 @@ from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.features import Type, declared
 from publishing.files.rows import Layout
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 

@@ -27,8 +27,8 @@ from publishing.facts import NOT_STATED, ReleaseFacts, Tally, quartiles
 from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
+from publishing.results import per_item
 from publishing.statistics.intervals import wilson
-from publishing.statistics.labels import per_item
 from publishing.statistics.scored import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates

@@ -227,6 +227,9 @@ STORY_PATHS = {
 """The file of the stories with each outcome. Every story of a study is in one of them."""
 RATINGS_PATH = "annotations/ratings.jsonl"
 LABELS_PATH = "annotations/labels.jsonl"
+RECONCILED_PATH = "annotations/reconciled.jsonl"
+RESULTS_PATHS = (RATINGS_PATH, LABELS_PATH, RECONCILED_PATH)
+"""The files of what people's answers to each item come to, of which a release has one or none."""
 
 
 def story_paths(rule: StoryFilter) -> dict[Outcome, str]:

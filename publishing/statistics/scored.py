@@ -15,10 +15,12 @@ import orjson
 from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
 from publishing.files import jsonl
-from publishing.files.rows import AnyVotes, ReleasedStory
+from publishing.files.rows import NO_DECISIONS, AnyVotes, Decisions, ReleasedStory
+from publishing.statistics.answered import ALL, Answered, mean
 from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded, wilson
-from publishing.statistics.labels import ALL, Answered, match_count, mean, strict_agreement, suggestions
+from publishing.statistics.labels import match_count, strict_agreement, suggestions
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts
+from publishing.statistics.reconciled import answered_rows, extraction
 from publishing.translation import gettext_noop
 
 OVERALL = ""
@@ -276,6 +278,26 @@ TABLES: Mapping[str, TableStatistic] = {
         },
         "f1",
     ),
+    "extraction": TableStatistic(
+        extraction,
+        gettext_noop("Overlap of the lists"),
+        gettext_noop(
+            "Rows of the lists that experts have reconciled: those that everybody listed in the same words, "
+            "and those that the experts kept without a remark, by which OmniToM measures the overlap. "
+            "Brackets show the interval (95 %) of a bootstrap over stories."
+        ),
+        {
+            "stories": gettext_noop("stories reconciled"),
+            "rows": gettext_noop("rows"),
+            "by_all": gettext_noop("listed by all"),
+            "revised": gettext_noop("revised"),
+            "added": gettext_noop("added"),
+            "left_out": gettext_noop("left out"),
+            "share": gettext_noop("share without a remark"),
+        },
+        "share",
+        gettext_noop("Kinds of stories"),
+    ),
     "contrasts": TableStatistic(
         contrasts,
         gettext_noop("Differences between kinds of items"),
@@ -308,10 +330,12 @@ class ScoredTally:
         """Return a tally of the same protocol without answers."""
         return type(self)(self._protocol.name if self._protocol else "", self._votes_per_story)
 
-    def add(self, story: ReleasedStory, votes: AnyVotes) -> None:
+    def add(self, story: ReleasedStory, votes: AnyVotes, decisions: Decisions = NO_DECISIONS) -> None:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""
         assert self._protocol
         self._protocol.parse(story.content)
+        if self._protocol.resolution == "reconciled":
+            self._answered += answered_rows(self._protocol, story, votes, decisions)
         if self._names == ("contrasts",) and len(self._answered) > MOST_ANSWERED:
             return  # there will be none: hold no more
         chosen: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
-from publishing.files.rows import Answers, AnyVotes, ReleasedStory
+from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
 from publishing.filters import Outcome, Verdict
 from publishing.statistics.agreement import Agreement, Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
@@ -60,7 +60,8 @@ class StatisticsTally:
         scored: ScoredTally | None = None,
     ) -> None:
         """``scored``: the statistics that the protocol names, and instead of verdicts of votes."""
-        self._asked = tuple(asked)
+        asked = tuple(question for question in asked if not question.in_words)
+        self._asked = asked
         self._scored = scored or None
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
@@ -77,14 +78,16 @@ class StatisticsTally:
         self._without = StatisticsTally(asked, design, scored=without) if flagged else None
         self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
-    def add(self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict) -> None:
-        """Add a story, its counted votes, and its verdict.
+    def add(
+        self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict, decisions: Decisions = NO_DECISIONS
+    ) -> None:
+        """Add a story, its counted votes, its verdict, and experts' decisions.
 
         Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
         unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
-            self._without.add(story, votes, verdict)
+            self._without.add(story, votes, verdict, decisions)
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
@@ -94,7 +97,7 @@ class StatisticsTally:
         if verdict.outcome is Outcome.KEPT:
             kind.texts.add(story.text_hash)
         if self._scored:
-            self._scored.add(story, votes)
+            self._scored.add(story, votes, decisions)
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True

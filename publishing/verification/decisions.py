@@ -28,8 +28,8 @@ from publishing.files.rows import (
 )
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
+from publishing.results import PerItem, per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.labels import PerItem, per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import jsonl, schema
@@ -208,7 +208,7 @@ def _judge(
     try:
         if verdict.outcome is not Outcome.INCOMPLETE:
             _check_per_item(row.story, votes, decisions, found, findings)
-        found.statistics.add(row.story, votes, verdict)
+        found.statistics.add(row.story, votes, verdict, decisions)
     except ValueError as error:
         problem = f"The item cannot be read: {str(error)[:200]}"
         findings.add(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
@@ -246,7 +246,7 @@ def _check_per_item(
     for expected in found.per_item.lines(story, votes, decisions):
         line = next(found.per_item_lines, None)
         if line is None or line.row != expected:
-            what = expected.get("rated") or expected.get("labelled")
+            what = expected.get("rated") or expected.get("labelled") or expected.get("row")
             by = "votes and experts" if decisions else "votes"
             problem = f"What is said of {story.story_id} on {what} is not what its {by} say."
             findings.add(CHECK, found.per_item.path, problem, line.number if line else 0)

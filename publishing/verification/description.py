@@ -18,6 +18,7 @@ from publishing.verification.findings import Findings
 from publishing.verification.schema import (
     ANYTHING,
     COUNT,
+    FLAG,
     MOMENT,
     NAME,
     ORDINAL,
@@ -66,7 +67,10 @@ _DOCUMENT: dict[str, Shape] = {
     "url": TEXT,
     "story_language": NAME,
     "protocol": {"name": TEXT, "version": TEXT},
-    "questions": [{"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT], "scale": [TEXT]}],
+    "questions": [
+        {"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT], "scale": [TEXT]}
+        | {"in_words": FLAG, "optional": FLAG}
+    ],
     "filter": {"name": one_of(FILTER_NAMES), "rule": ANYTHING, "parameters": _PARAMETERS},
     "salt": NAME,
     "medians": _MEDIANS,
@@ -100,7 +104,7 @@ class Description:
     @property
     def decides_by_itself(self) -> bool:
         """True if verdicts follow from the votes alone, and not also from each story."""
-        return all(question.options for question in self.asked)
+        return all(question.options or question.in_words for question in self.asked)
 
 
 def read(directory: Path, findings: Findings) -> Description | None:
@@ -112,7 +116,8 @@ def read(directory: Path, findings: Findings) -> Description | None:
         findings.add("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
         return None
     asked = document["questions"] if isinstance(document["questions"], list) else []
-    full = [{**one, "scale": one.get("scale", [])} if isinstance(one, dict) else one for one in asked]
+    usual = {"scale": [], "in_words": False, "optional": False}
+    full = [{**usual, **one} if isinstance(one, dict) else one for one in asked]
     problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."
@@ -135,9 +140,7 @@ def read(directory: Path, findings: Findings) -> Description | None:
         document,
         layout_for(document["protocol"]["name"]),
         tuple(
-            AskedQuestion(
-                one["key"], one["title"], *(tuple(one[name]) for name in ("options", "against", "scale"))
-            )
+            AskedQuestion(**one | {name: tuple(one[name]) for name in ("options", "against", "scale")})
             for one in full
         ),
         Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),

@@ -10,7 +10,7 @@ from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
 from publishing.files.rows import INSTRUMENT_PATH
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 from publishing.verification.description import Description
 from publishing.verification.findings import Findings
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from annotation.identifiers import PATTERNS
 from publishing.annotation_report import REPORT_PATH
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
-from publishing.files.identifiers import PATTERNS
 from publishing.files.rows import ADJUDICATIONS_PATH, BASELINE_VOTES_PATH, SKIPS_PATH, VOTES_PATH
 from publishing.verification.description import RELEASE_JSON, read_document
 from publishing.verification.findings import Findings

@@ -19,7 +19,7 @@ from publishing.files.rows import (
     Row,
     config_path,
 )
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 from publishing.verification import (
     card,
     decisions,

@@ -72,6 +72,7 @@ TEXT = Kind("a text", lambda value: isinstance(value, str))
 NAME = Kind("a non-empty text", lambda value: isinstance(value, str) and value != "")
 TEXT_OR_NULL = Kind("a text or null", lambda value: isinstance(value, str | None))
 NUMBER_OR_NULL = Kind("a whole number or null", lambda value: type(value) in (int, type(None)))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 COUNT = Kind("a whole number from 0 on", lambda value: type(value) is int and value >= 0)
 ORDINAL = Kind("a whole number from 1 on", lambda value: type(value) is int and value >= 1)
 MOMENT = Kind("a time such as 2026-03-01T09:30:00.250Z", _is_moment)
@@ -189,6 +190,7 @@ class VoteReader:
     def __init__(self, asked: Sequence[AskedQuestion]) -> None:
         self._asked = {question.key: question for question in asked}
         self._places = {question.key: place for place, question in enumerate(asked)}
+        self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
         self._answers = lru_cache(maxsize=4096)(self._answers_of)
@@ -221,10 +223,10 @@ class VoteReader:
                 return f"{field[:60]} is not a question of release.json."
             if asked.options and option not in asked.options:
                 return f"{field[:60]}: “{option[:40]}” is not an option of release.json."
-            if not _KEY.fullmatch(option) or (row and not _KEY.fullmatch(row)):
+            if not (asked.in_words or _KEY.fullmatch(option)) or (row and not _KEY.fullmatch(row)):
                 return f"{field[:60]}: “{option[:40]}” is not the key of an option."
             choices.append(Choice(question, row, option))
-        if missing := self._asked.keys() - {choice.question for choice in choices}:
+        if missing := self._needed - {choice.question for choice in choices}:
             return f"There is no answer to {', '.join(sorted(missing))}."
         fields = [field for field, _ in given]
         if fields != sorted(fields, key=self._place):

@@ -31,7 +31,8 @@
   // do not run, the questions stand below each other, as they do on wider screens.
   const phone = matchMedia("(max-width: 30rem)");
   const CHOSEN = ":checked:not([value=''])"; // a radio button, or an option of a list that is an answer
-  const isOpen = (row) => !one(CHOSEN, row);
+  const WORDS = "textarea[name]:not(:placeholder-shown)"; // words were written
+  const isOpen = (row) => !row.matches("[data-optional]") && !one(`${CHOSEN}, ${WORDS}`, row);
   const show = (question) => {
     const form = question.closest("[data-answers]");
     const shown = question.dataset.shows.split(" ");
@@ -47,9 +48,11 @@
     const steps = one("[data-steps]", form);
     all("[data-question]", form).forEach((question, at) => {
       const step = steps.children[at] ?? steps.appendChild(document.createElement("button"));
-      const chosen = all("input:checked + label span", question).map((answer) => answer.textContent);
-      const answer = chosen.length === all("[data-row]", question).length ? chosen.join(", ") : "";
+      const told = (answer) => answer.value ?? answer.textContent;
+      const chosen = all(`input:checked + label span, ${WORDS}`, question).map(told);
+      const answer = chosen.length >= all("[data-row]", question).length ? chosen.join(", ") : "";
       step.type = "button";
+      step.hidden = question.hidden;
       step.className = answer ? "step step--answered" : "step";
       step.textContent = `${at + 1} ${answer}`;
       step.ariaLabel = `${steps.dataset.steps} ${at + 1} ${answer}`.trim();
@@ -63,7 +66,18 @@
     const { note } = list.closest(".lists").dataset;
     list.parentNode.dataset.note = option && !option.selected ? `${note} ${option.text}` : "";
   };
+  // A question that depends on an earlier answer is there once that was given.
+  const showDependent = (form) => {
+    for (const row of all("[data-after]", form)) {
+      const [question, ...options] = row.dataset.after.split(" ");
+      const given = one(`input[name="${CSS.escape(question)}"]:checked`, form)?.value;
+      const asked = options.includes(given);
+      hide(row.closest("[data-question]"), !asked);
+      for (const field of all("input, textarea", row)) field.disabled = !asked;
+    }
+  };
   const begin = (form, { restored } = {}) => {
+    showDependent(form);
     for (const list of all(".lists select", form)) markChanged(list);
     const rows = all("[data-row]", form);
     const several = all("[data-question]", form).length > 1;
@@ -91,6 +105,7 @@
     if (form) label(form);
     const answers = target.closest("[data-answers]");
     if (answers) answers.dataset.touched = "yes";
+    if (answers) showDependent(answers);
     if (target.matches(".lists select")) markChanged(target);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
@@ -101,7 +116,7 @@
   const goTo = (row) => {
     const question = row?.closest("[data-question]");
     if (question) show(question);
-    placed = row ? one("input:checked", row) || one("input, select", row) : one("[data-answers] [type=submit]");
+    placed = row ? one("input:checked", row) || one("input, select, textarea", row) : one("[data-answers] [type=submit]");
     placed.focus({ preventScroll: true });
     // Show the question together with the part of the story above it.
     (!phone.matches && question ? question : placed).scrollIntoView({ block: "nearest" });
@@ -131,7 +146,7 @@
     const focus = document.activeElement;
     before = { focus, top: scrollY, placed: focus === placed };
     const row = target.closest("[data-row]") ?? target.closest("[data-question]");
-    const name = row && one("[type=radio], select", row)?.name;
+    const name = row && one("[type=radio], select, .words", row)?.name;
     const examples = name && one(`#examples-${CSS.escape(name.split(".")[0])}`, panel);
     if (examples) examples.open = true;
     panel.open = true;
@@ -180,7 +195,7 @@
   const sign = ({ type, target, isTrusted }) => {
     const form = one("[data-signs]");
     if (!form) return;
-    if (type === "change" && target.matches("[type=radio], select")) {
+    if (type === "change" && target.matches("[type=radio], select, .words")) {
       signs.seconds[target.name] = (signs.seconds[target.name] ?? 0) + performance.now() - signs.since;
       signs.since = performance.now();
     } else if (type !== "change" && !byKey) signs[isTrusted ? "trusted" : "untrusted"]++;
@@ -210,7 +225,7 @@
     const form = one("[data-answers]");
     if (!form || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
     if (key === "Escape" && panel?.open) return closeInstructions();
-    if (!keys?.checked || target.closest("textarea, [contenteditable], input:not([type=radio])")) return;
+    if (!keys?.checked || target.closest("textarea, [contenteditable], input:not([type=radio], [type=checkbox])")) return;
     if (target.closest("select") && key !== "?") return;
     const rows = all("[data-row]", form);
     const missing = rows.filter(isOpen);
@@ -241,6 +256,7 @@
       byKey = true;
       input.click();
       byKey = false;
+      if (input.type === "checkbox") return; // there may be more to choose
       const next = missing.filter((other) => other !== row);
       goTo(next.find((other) => rows.indexOf(other) > rows.indexOf(row)) ?? next[0]);
     }
@@ -265,7 +281,7 @@
   // Of an incomplete form, focus the first question without an answer, below the alert that lists them all.
   const land = (heading) => {
     const alert = arrive();
-    const missing = alert && one("#work .row:has(> .error) :is(input, select)");
+    const missing = alert && one("#work .row:has(> .error) :is(input, select, textarea)");
     (missing ?? alert ?? heading)?.focus({ preventScroll: true });
     (missing ?? alert)?.scrollIntoView({ block: "nearest" });
   };

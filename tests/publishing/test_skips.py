@@ -13,9 +13,9 @@ from django.utils import timezone
 from hypothesis import given, strategies as st
 
 from annotation import actions
+from annotation.identifiers import PATTERNS, without_identifiers
 from annotation.models import Assignment, Comment, Skip, Story, Study, Vote
 from integrity.catalogue import CHECKS, run
-from publishing.files.identifiers import PATTERNS, without_identifiers
 from publishing.models import Release
 from publishing.verification import check_release
 from tests import builders

@@ -23,8 +23,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
+from annotation.protocols.base import Resolution
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
+from dashboard.quality.pages.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
 from dashboard.stories.queries import (
@@ -35,6 +37,7 @@ from dashboard.stories.queries import (
     objected_to,
     standing_decisions,
 )
+from dashboard.stories.tables import tables_of
 from publishing.filters import Outcome
 
 JUDGED = 100
@@ -53,6 +56,7 @@ class Queue(enum.StrEnum):
     DROPPED = "dropped"
     LINT = "lint"
     UNDECIDED = "undecided"
+    UNRECONCILED = "unreconciled"
 
 
 QUEUES: dict[Queue, Promise] = {
@@ -60,7 +64,15 @@ QUEUES: dict[Queue, Promise] = {
     Queue.DROPPED: gettext_lazy("stories that the filter drops"),
     Queue.LINT: gettext_lazy("stories with a lint warning"),
     Queue.UNDECIDED: gettext_lazy("stories with undecided labels"),
+    Queue.UNRECONCILED: gettext_lazy("stories whose lists are to be reconciled"),
 }
+QUEUES_OF: dict[Resolution, tuple[Queue, ...]] = {
+    "filter": (Queue.SPLIT, Queue.DROPPED, Queue.LINT),
+    "majority": (Queue.UNDECIDED,),
+    "reconciled": (Queue.UNRECONCILED,),
+    "mean": (),
+}
+"""The queues of studies by the resolution of their protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +88,7 @@ def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
     stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
     window = list(stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT])
     stories = stories.filter(story_id__lte=window[0]) if window else stories
-    if queue == Queue.UNDECIDED:
+    if queue in (Queue.UNDECIDED, Queue.UNRECONCILED):
         return _judged(study, queue, stories.filter(has_free_slot=False)) or Step(
             None, window[0] if window else ""
         )
@@ -102,6 +114,9 @@ def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None
 
 def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
     """Return, for each of these stories, whether its votes put it into the queue."""
+    if queue == Queue.UNRECONCILED:
+        tables = tables_of(study, stories)
+        return [tables[story.pk].waits for story in stories]
     if queue == Queue.UNDECIDED:
         labels = labels_of(study, stories)
         return [any(one.is_undecided and not one.stands for one in labels[story.pk]) for story in stories]
@@ -145,9 +160,15 @@ def _is_about_labels(study: Study) -> bool:
     return study.protocol.resolution == "majority"
 
 
+def _is_about_tables(study: Study) -> bool:
+    return study.protocol.resolution == "reconciled"
+
+
 @read_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
+    if _is_about_tables(study):
+        return reconciled_page(request, study, queue=Queue.UNRECONCILED)
     if _is_about_labels(study):
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
@@ -166,7 +187,7 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
         "more": max(0, number - SHOWN),
-        "queues": [(queue, QUEUES[queue]) for queue in _queues(study)],
+        "queues": [(queue, QUEUES[queue]) for queue in QUEUES_OF[study.protocol.resolution]],
     }
     return render(request, "dashboard/quality/decisions.html", context)
 
@@ -174,6 +195,8 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
 @read_page()
 def decisions_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
+    if _is_about_tables(study):
+        return csv_stream(request, f"{study.slug}-reconciled", columns_of(study), table_rows(study))
     if _is_about_labels(study):
         return csv_stream(request, f"{study.slug}-decisions", LABEL_COLUMNS, _label_rows(study))
     rows = [
@@ -250,6 +273,10 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
+    if _is_about_tables(study):
+        queue, back = _queue(request, study), reverse("dashboard:story", args=[study.slug, story_id])
+        following = _next(study, queue, story_id) if queue else ""
+        return reconcile_story(request, study, story, following=following, back=back)
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
     protocol, queue = study.protocol, _queue(request, study)
@@ -293,15 +320,9 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
     return None
 
 
-def _queues(study: Study) -> list[Queue]:
-    """Return the queues of this kind of study."""
-    of_labels = _is_about_labels(study)
-    return [queue for queue in Queue if (queue is Queue.UNDECIDED) == of_labels]
-
-
 def _queue(request: HttpRequest, study: Study) -> Queue | None:
     asked: Any = request.GET.get("queue", "")
-    return Queue(asked) if asked in _queues(study) else None
+    return Queue(asked) if asked in QUEUES_OF[study.protocol.resolution] else None
 
 
 def _next(study: Study, queue: Queue, after: str) -> str:

@@ -22,7 +22,7 @@ from dashboard.settings.forms import StudyForm, number, one_of, prose
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.study_results import has_accuracy, results
 from publishing.models import Release
-from publishing.statistics.labels import ALL
+from publishing.statistics.answered import ALL
 from publishing.views import published_release
 
 COLUMNS = (

@@ -11,7 +11,7 @@ import pytest
 
 from annotation.protocols.base import Scored
 from publishing.files.rows import ReleasedStory
-from publishing.statistics.labels import Answered
+from publishing.statistics.answered import Answered
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts, fit
 from publishing.statistics.scored import ScoredTally
 

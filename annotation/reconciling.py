@@ -1,0 +1,140 @@
+"""Tables that several people filled, and the one that experts make of them. Pure.
+
+It follows the first stage of OmniToM: two people list beliefs independently, then both lists become one, and
+a remark says why a row was added, revised or left out. The share of rows without a remark is their overlap.
+
+Experts' decisions are by form field: ``belief.<row>`` has the words of a cell, ``beliefs.<row>`` says whether
+the row stays, and ``beliefs``, the table's heading, that the lists were reconciled.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol as Interface
+
+from annotation.identifiers import without_identifiers
+from annotation.protocols.base import Choice, Protocol, field_name
+
+KEPT, LEFT_OUT, RECONCILED = "kept", "left-out", "reconciled"
+"""What is decided about a row and, with the :func:`fingerprint` of the lists, about a table."""
+ADDED = "added-"
+"""Begins the key of a row that nobody listed."""
+
+
+class Change(StrEnum):
+    """What experts did with a row."""
+
+    KEPT = "kept"
+    REVISED = "revised"
+    ADDED = "added"
+    LEFT_OUT = "left out"
+
+
+class Decided(Interface):
+    """An expert's decision about a field, with the reason."""
+
+    @property
+    def verdict(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row that people listed, in the words of the first, and everybody who did."""
+
+    key: str
+    words: tuple[str, ...]
+    """In the order of the questions."""
+    people: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciledRow:
+    """A row after the experts' decisions: its words now, and as people listed it (none if they did not)."""
+
+    key: str
+    words: tuple[str, ...]
+    listed: ListedRow | None
+    change: Change
+    remark: str
+
+
+def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> list[ListedRow]:
+    """Return the rows of several people's tables, each once, in the order of the people and their rows.
+
+    Releases publish the words, so what looks like a platform's id or an address is taken out.
+    Rows are the same if their words are, but for case, spaces and a full stop. The key of a row follows from
+    its words, so it stays when other rows come and go.
+    """
+    found: dict[str, ListedRow] = {}
+    for person, choices in sorted(lists.items()):
+        given = {(choice.row, choice.question): choice.option for choice in choices}
+        for row in sorted({row for row, _question in given}):
+            words = tuple(
+                without_identifiers(given.get((row, question.key), "")) for question in protocol.questions
+            )
+            told = "\n".join(" ".join(word.casefold().split()).rstrip(".") for word in words)
+            key = hashlib.sha256(told.encode()).hexdigest()[:12]
+            known = found.get(key, ListedRow(key, words, ()))
+            people = known.people if person in known.people else (*known.people, person)
+            found[key] = ListedRow(key, known.words, people)
+    return list(found.values())
+
+
+def fingerprint(listed: Iterable[ListedRow]) -> str:
+    """Return the decision that these lists were reconciled: no other lists were."""
+    told = " ".join(sorted(row.key for row in listed))
+    return f"{RECONCILED}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+def is_reconciled(protocol: Protocol, listed: Sequence[ListedRow], decisions: Mapping[str, Decided]) -> bool:
+    """Return True if experts reconciled these very lists, and not earlier ones."""
+    decided = decisions.get(table_of(protocol))
+    return decided is not None and decided.verdict == fingerprint(listed)
+
+
+def reconciled_rows(
+    protocol: Protocol, listed: Sequence[ListedRow], decisions: Mapping[str, Decided]
+) -> list[ReconciledRow]:
+    """Return the table as the decisions leave it, first what people listed, then what experts added."""
+    rows = [_decided(protocol, row.key, row, decisions) for row in listed]
+    asked = protocol.questions[0].key
+    added = sorted(field.partition(".")[2] for field in decisions if field.startswith(f"{asked}.{ADDED}"))
+    return rows + [_decided(protocol, key, None, decisions) for key in added]
+
+
+def table_of(protocol: Protocol) -> str:
+    """Return the key of the table, under which decisions about whole rows are stored."""
+    assert protocol.by_row
+    return protocol.by_row.key
+
+
+def new_key(taken: Collection[str]) -> str:
+    """Return the key of one more row that experts add."""
+    return f"{ADDED}{sum(key.startswith(ADDED) for key in taken) + 1:02}"
+
+
+def _decided(
+    protocol: Protocol, key: str, listed: ListedRow | None, decisions: Mapping[str, Decided]
+) -> ReconciledRow:
+    as_listed = listed.words if listed else ("",) * len(protocol.questions)
+    fields = [field_name(question.key, key) for question in protocol.questions]
+    cells = [decisions.get(field) for field in fields]
+    words = tuple(cell.verdict if cell else word for cell, word in zip(cells, as_listed, strict=True))
+    row = decisions.get(field_name(table_of(protocol), key))
+    if row and row.verdict == LEFT_OUT:
+        change, remark = Change.LEFT_OUT, row.reason
+    elif listed is None:
+        change, remark = Change.ADDED, _reason(cells)
+    elif words != as_listed:
+        change, remark = Change.REVISED, _reason(cells)
+    else:
+        change, remark = Change.KEPT, ""
+    return ReconciledRow(key, words, listed, change, remark)
+
+
+def _reason(cells: Iterable[Decided | None]) -> str:
+    return next((cell.reason for cell in reversed([*cells]) if cell), "")

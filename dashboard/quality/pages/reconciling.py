@@ -1,0 +1,125 @@
+"""Reconcile the lists that people wrote about a story: one form with a row for each of theirs."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from annotation import actions
+from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.models import Adjudication, Story, Study
+from annotation.reconciling import Change, table_of
+from annotation.rights import by_and_now
+from dashboard.http import ErrorsAsMessages
+from dashboard.stories.queries import standing_decisions
+from dashboard.stories.tables import StoryTable, tables_of
+
+MORE_ROWS = 10
+"""Empty rows below the listed ones, to add what nobody listed."""
+AT_ONCE = 50
+"""Stories whose tables are read at once."""
+
+
+def reconcile_story(
+    request: HttpRequest, study: Study, story: Story, *, following: str, back: str
+) -> HttpResponse:
+    """Show the lists of a story as one table to edit. A POST stores it, and goes on to ``following``."""
+    table = tables_of(study, [story])[story.pk]
+    if request.method == "POST":
+        with ErrorsAsMessages(request, ValueError):
+            actions.reconcile(
+                story=story,
+                rows=list(_edited(request, study, table)),
+                reason=request.POST.get("reason", ""),
+                seen=int(request.POST.get("seen", "")),
+                **by_and_now(request),
+            )
+            messages.success(request, _("The lists of %(story)s are reconciled.") % {"story": story.story_id})
+            return redirect(following or back)
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").first()
+    protocol = study.protocol
+    context = {
+        "story": story,
+        "parts": protocol.parts(protocol.parse(story.content)),
+        "table": table,
+        "questions": protocol.questions,
+        "rows": list(_form_rows(request, study, table)),
+        "seen": newest.pk if newest else 0,
+        "longest": LONGEST_STATEMENT,
+        "reason": request.POST.get("reason", ""),
+        "next": following,
+    }
+    return render(request, "dashboard/quality/reconcile.html", context)
+
+
+def reconciled_page(request: HttpRequest, study: Study, *, queue: str) -> HttpResponse:
+    """Show the stories whose lists were reconciled, the newest first, and the way to the next one."""
+    context = {"rows": list(islice(_reconciled(study), AT_ONCE)), "queue": queue}
+    return render(request, "dashboard/quality/reconciled.html", context)
+
+
+def columns_of(study: Study) -> list[str]:
+    """Return the columns of :func:`table_rows`."""
+    asked = [question.key for question in study.protocol.questions]
+    return ["story_id", "row", *asked, "change", "remark", "listed_by", "reason", "by", "at"]
+
+
+def table_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Yield every row of every reconciled table for the file."""
+    for story, table in _reconciled(study):
+        done = table.reconciled
+        assert done
+        for row in table.rows:
+            yield {
+                "story_id": story.story_id,
+                "row": row.key,
+                **dict(zip([question.key for question in study.protocol.questions], row.words, strict=True)),
+                "change": row.change,
+                "remark": row.remark,
+                "listed_by": len(row.listed.people) if row.listed else 0,
+                "reason": done.reason,
+                "by": done.by.get_username() if done.by else "",
+                "at": done.at.isoformat(),
+            }
+
+
+def _reconciled(study: Study) -> Iterator[tuple[Story, StoryTable]]:
+    """Yield the stories whose lists are reconciled, the newest first, some at a time."""
+    done = standing_decisions(study).filter(question=table_of(study.protocol), row="")
+    decided = done.select_related("story").order_by("-pk").iterator(chunk_size=AT_ONCE)
+    while some := [one.story for one in islice(decided, AT_ONCE)]:
+        tables = tables_of(study, some)
+        yield from ((story, tables[story.pk]) for story in some if tables[story.pk].reconciled)
+
+
+def _form_rows(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the form, with what was sent if it was refused, and empty ones to add more."""
+    sent = request.POST if request.method == "POST" else None
+    blank = [None] * MORE_ROWS
+    for place, row in enumerate([*table.rows, *blank]):
+        words = row.words if row else ("",) * len(study.protocol.questions)
+        fields = [f"{question.key}.{place}" for question in study.protocol.questions]
+        yield {
+            "place": place,
+            "row": row,
+            "cells": [
+                {"question": question, "name": name, "value": sent.get(name, "") if sent else word}
+                for question, name, word in zip(study.protocol.questions, fields, words, strict=True)
+            ],
+            "left_out": f"left-out.{place}" in sent if sent else bool(row and row.change is Change.LEFT_OUT),
+            "remark": sent.get(f"remark.{place}", "") if sent else row.remark if row else "",
+            "revised": row.listed.words if row and row.listed and row.change is Change.REVISED else None,
+        }
+
+
+def _edited(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[actions.EditedRow]:
+    """Yield the rows of the form that are not empty."""
+    for one in _form_rows(request, study, table):
+        words, row = tuple(cell["value"] for cell in one["cells"]), one["row"]
+        if row or any(word.strip() for word in words):
+            key, remark = row.key if row else "", " ".join(one["remark"].split())[:LONGEST_STATEMENT]
+            yield actions.EditedRow(key, words, one["left_out"], remark)
