@@ -250,3 +250,9 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
         qualified_there=study.qualified_through_id is not None and there.exists(),
         excluded=Exclusion.objects.filter(study=study, annotator=annotator).exists(),
     )
+
+
+def has_all_votes(story: Story) -> bool:
+    """Return True if so many votes on the story count as its study asks for. A lease is not yet a vote."""
+    votes = Vote.objects.counted().filter(assignment__story=story).count()
+    return votes >= story.study.votes_per_story

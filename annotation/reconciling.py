@@ -63,7 +63,7 @@ class ReconciledRow:
 
 
 def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> list[ListedRow]:
-    """Return the rows of several people's tables, each once, in the order of the people and their rows.
+    """Return the rows of several people's tables, each once, those with the same first cell together.
 
     Releases publish the words, so what looks like a platform's id or an address is taken out.
     Rows are the same if their words are, but for case, spaces and a full stop. The key of a row follows from
@@ -81,7 +81,8 @@ def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> li
             known = found.get(key, ListedRow(key, words, ()))
             people = known.people if person in known.people else (*known.people, person)
             found[key] = ListedRow(key, known.words, people)
-    return list(found.values())
+    first = [row.words[0].casefold() for row in found.values()]
+    return sorted(found.values(), key=lambda row: first.index(row.words[0].casefold()))
 
 
 def fingerprint(listed: Iterable[ListedRow]) -> str:

@@ -60,7 +60,7 @@ class Truth:
         """Invent one answer per field: none against the story if it is valid, otherwise at least one."""
         chance = chance_of(self.seed, story)
         names = sorted(options)
-        objections = 0 if chance.random() < self.valid else chance.randint(1, len(names))
+        objections = 0 if chance.random() < self.valid else chance.randint(min(1, len(names)), len(names))
         objected = set(chance.sample(names, objections))
         return {name: self._pick(chance, name, options[name], name in objected) for name in names}
 

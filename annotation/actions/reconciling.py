@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from annotation import queries
 from annotation.actions.reviews import reason_to_decide, store_decision
 from annotation.errors import InvalidInput, WrongState
 from annotation.models import Adjudication, Story, Vote
@@ -59,7 +60,7 @@ def reconcile(
     protocol = story.study.protocol
     if protocol.resolution != "reconciled":
         raise WrongState(_("In this study, nobody lists anything that could be reconciled."))
-    if Story.objects.filter(pk=story.pk, has_free_slot=True).exists():
+    if not queries.has_all_votes(story):
         raise WrongState(_("This story lacks votes, which may still add to its lists."))
     reason = reason_to_decide(story, reason, seen)
     listed = listed_rows(protocol, lists_of([story.pk]).get(story.pk, {}))

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
-from annotation import review_sampling
+from annotation import queries, review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
 from annotation.actions.exclusions import exclude_vote, readmit_vote
@@ -168,7 +168,7 @@ def adjudicate_labels(
     """
     if story.study.protocol.resolution != "majority":
         raise WrongState(_("In this study, experts decide about whole stories."))
-    if decided_at is None and Story.objects.filter(pk=story.pk, has_free_slot=True).exists():
+    if decided_at is None and not queries.has_all_votes(story):
         raise WrongState(_("This story lacks votes, which may still decide its labels."))
     reason = reason_to_decide(story, reason, seen)
     if not chosen:

@@ -118,6 +118,8 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
     In a study of labels, questions about one row of the item stand together, each with its ``label``.
     """
     protocol = story.protocol
+    if protocol.open_table:  # its rows stand in a table of their own
+        return []
     labels = labels_of(study, [story])[story.pk] if study.protocol.resolution == "majority" else []
     label_of = {label.cell.key: label for label in labels}
     given = [
@@ -128,8 +130,6 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
     for cell in [label.cell for label in labels] or protocol.cells(story.item):
         label = label_of.get(cell.key)
         words, answers = cell.labels, [answered.get(cell.key) for answered in given]
-        if protocol.open_table and not any(answers):
-            continue
         said = [
             {
                 "option": words.get(answer.option, answer.choice.option) if answer else "",

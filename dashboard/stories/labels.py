@@ -89,7 +89,7 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
             Label(
                 cell,
                 given[cell.field],
-                not story.has_free_slot,
+                len(cast[story.pk]) >= study.votes_per_story,
                 suggested.get(cell.field, ""),
                 decided.get((story.pk, cell.field)),
             )

@@ -45,7 +45,7 @@ class StoryTable:
     @property
     def waits(self) -> bool:
         """Return True if experts can reconcile the lists and have not."""
-        return self.is_complete and self.people > 0 and self.reconciled is None
+        return self.is_complete and self.reconciled is None
 
     @property
     def with_remark(self) -> int:
@@ -61,6 +61,7 @@ class StoryTable:
                 "cells": list(zip(self.titles, row.words, strict=True)),
                 "stays": row.change is not Change.LEFT_OUT,
                 "change": CHANGES[row.change],
+                "by_all": row.listed is not None and len(row.listed.people) == self.people,
                 "as_listed": row.listed.words if row.listed and row.change is Change.REVISED else None,
             }
             for row in self.rows
@@ -80,5 +81,5 @@ def tables_of(study: Study, stories: Sequence[Story]) -> dict[int, StoryTable]:
         listed = listed_rows(protocol, given)
         done = made.get(table_of(protocol)) if is_reconciled(protocol, listed, made) else None
         rows = reconciled_rows(protocol, listed, made)
-        found[story.pk] = StoryTable(titles, rows, len(given), not story.has_free_slot, done)
+        found[story.pk] = StoryTable(titles, rows, len(given), len(given) >= study.votes_per_story, done)
     return found

@@ -292,9 +292,11 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "next": _next(study, queue, story_id) if queue else "",
     }
     if _is_about_labels(study):
+        labels = labels_of(study, [story])[story.pk]
+        context["is_complete"] = all(label.is_settled for label in labels)
         context["labels"] = [
             {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
-            for label in labels_of(study, [story])[story.pk]
+            for label in labels
             if label.is_undecided
         ]
         return render(request, "dashboard/quality/decide_labels.html", context)
