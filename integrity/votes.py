@@ -84,6 +84,8 @@ def _counts_against(protocol: Protocol, question: str, option: str) -> bool | st
 
     Options that come from the story cannot be judged without it; tests cover them.
     """
+    if question in protocol.written:
+        return False
     try:
         asked = protocol.question(question)
         return asked.option(option).counts_against if asked.has_fixed_options else UNJUDGED

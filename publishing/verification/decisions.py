@@ -12,6 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from annotation.protocols import all_protocols
+from annotation.reconciling import table_of
 from publishing.facts import COUNTED, Tally
 from publishing.files.features import Columns
 from publishing.files.rows import (
@@ -224,6 +226,12 @@ def _check_labels_decided(
     """Check that experts decided about fields that people answered, by options that the form has."""
     fields = {choice.field for vote in votes for choice in vote.answers}
     offered = {question.key: question.options for question in description.asked}
+    protocol = all_protocols().get(description.document["protocol"]["name"])
+    if (
+        protocol and protocol.resolution == "reconciled"
+    ):  # also about rows that nobody listed, or not any more
+        known = {table_of(protocol), *offered}
+        fields |= {labelled for labelled in decisions if labelled.partition(".")[0] in known}
     for labelled, decision in decisions.items():
         if not labelled:
             continue

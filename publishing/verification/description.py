@@ -117,7 +117,13 @@ def read(directory: Path, findings: Findings) -> Description | None:
         return None
     asked = document["questions"] if isinstance(document["questions"], list) else []
     usual = {"scale": [], "in_words": False, "optional": False}
-    full = [{**usual, **one} if isinstance(one, dict) else one for one in asked]
+    full = [
+        {name: one[name] for name in one if name not in usual}
+        | {name: one.get(name, value) for name, value in usual.items()}
+        if isinstance(one, dict)
+        else one
+        for one in asked
+    ]
     problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."

@@ -1,0 +1,167 @@
+"""Lists of beliefs from the sample to the release: two people list, experts make one list of both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.models import Adjudication, Story, Study, Vote
+from crowd.behaviour import Population
+from crowd.knowledge import truth_of
+from dashboard.actions import load_sample_study
+from dashboard.figures import compute
+from dashboard.settings.sample_study import SAMPLES
+from publishing.verification import check_release
+from tests import builders
+from tests.crowd.test_label_tables import rows, tampered
+from tests.crowd.test_live import work
+from tests.publishing.support import published
+from tests.publishing.test_reimport import broken_promises, imported
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAME = "belief-extraction"
+RECONCILED = "annotations/reconciled.jsonl"
+HALF = Population(careful=1.0, skill_careful=(0.6, 0.8), declines=0.0)
+
+
+def researcher() -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
+    return client
+
+
+def form_of(client: Client, study: Study, story: str) -> dict[str, str]:
+    """The form of the page as it comes, every field as shown."""
+    from lxml import html
+
+    page = client.get(f"/studies/{study.slug}/quality/decisions/of/{story}/").content.decode()
+    form = html.fromstring(page).xpath("//form[.//input[@name='seen']]")[0]
+    fields = {area.get("name"): area.text or "" for area in form.iterfind(".//textarea")}
+    return fields | {"seen": form.xpath(".//input[@name='seen']/@value")[0]}
+
+
+def reconcile(client: Client, study: Study, story: str, **changed: str) -> str:
+    form = form_of(client, study, story) | {"reason": "Two experts, in one call."} | changed
+    address = f"/studies/{study.slug}/quality/decisions/of/{story}/"
+    return client.post(address, form, follow=True).content.decode()
+
+
+def listed(place: Path) -> dict[str, dict[tuple[str, str], set[str]]]:
+    """Who listed each row of each story, by its words without case and full stop."""
+    found: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for vote in rows(place, "annotations/votes.jsonl"):
+        numbers = {name.partition(".")[2] for name in vote if name.startswith("actor.")}
+        for number in numbers:
+            said = vote[f"actor.{number}"].lower(), vote[f"belief.{number}"].lower().rstrip(".")
+            found.setdefault(vote["story_id"], {}).setdefault(said, set()).add(vote["annotator"])
+    return found
+
+
+def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings: Any) -> None:
+    from datasets import load_dataset
+
+    settings.RELEASES_ROOT = tmp_path / "releases"
+    study = load_sample_study(now=timezone.now(), name=NAME)
+    table = json.loads((SAMPLES[NAME].parent / "truth.json").read_bytes())
+    work(study, live_server, 3, truth=truth_of(study, table=table, valid=1.0, seed=1), population=HALF)
+    assert Vote.objects.of_study(study).counted().count() == 8
+    client = researcher()
+    begun = client.get(f"/studies/{study.slug}/quality/decisions/next/?queue=unreconciled")
+    assert begun["Location"].endswith("/x-bus/?queue=unreconciled")
+
+    # Only what nobody changed needs no remark.
+    refused = reconcile(client, study, "x-kite", **{"belief.0": "The kite is under the roof."})
+    assert "Row 1: write a remark" in refused
+    assert "The kite is under the roof." in refused
+    assert not Adjudication.objects.exists()
+    form = form_of(client, study, "x-kite")
+    number = sum(name.startswith("belief") and bool(words) for name, words in form.items())
+    reconcile(
+        client, study, "x-kite",
+        **{
+            "belief.0": "The kite is under the roof.", "remark.0": "More exact.",
+            "left-out.1": "yes", "remark.1": "The story gives no reason.",
+            f"actor.{number}": "Tom", f"belief.{number}": "Mira\u2003will look for it.",
+            f"remark.{number}": "Both missed it.",
+        },
+    )  # fmt: skip
+    for story in ("x-bus", "x-letter"):
+        reconcile(client, study, story)
+    page = client.get(f"/studies/{study.slug}/stories/x-kite/").content.decode()
+    for said in ("More exact.", "Both missed it.", "under the roof.", "Two experts, in one call."):
+        assert said in page
+
+    place = published(study).directory
+    report = check_release(place)
+    assert report.is_sound, report.shown
+    lines = rows(place, RECONCILED)
+    assert {line["story_id"] for line in lines} == {"x-bus", "x-kite", "x-letter"}
+    who = listed(place)
+    for line in lines:
+        if line["change"] == "added":
+            assert (line["actor"], line["belief"]) == ("Tom", "Mira will look for it.")
+            assert (line["listed"], line["listed_by"]) == ([], [])
+            continue
+        actor, belief = line["listed"]
+        people = who[line["story_id"]].pop((actor.lower(), belief.lower().rstrip(".")))
+        assert {*line["listed_by"]} == people
+        same = [line["actor"], line["belief"]] == line["listed"]
+        assert same == (line["change"] in ("kept", "left out"))
+        assert bool(line["remark"]) == (line["change"] != "kept")
+    assert not any(left for story, left in who.items() if story != "x-soup")
+    changes = [line["change"] for line in lines]
+    assert [changes.count(one) for one in ("revised", "left out", "added")] == [1, 1, 1]
+
+    entry = json.loads((place / "statistics.json").read_bytes())["extraction"]["all"]
+    by_all = sum(len(line["listed_by"]) == 2 for line in lines)
+    told = {"stories": 3, "rows": len(lines), "by_all": by_all, "revised": 1, "added": 1, "left_out": 1}
+    assert {name: entry[name] for name in told} == told
+    assert entry["share"] == pytest.approx(1 - 3 / len(lines), abs=1e-9)
+    card = (place / "README.md").read_text(encoding="utf-8")
+    assert "Overlap of the lists" in card
+    loaded = load_dataset(str(place), "reconciled", split="test")
+    assert loaded.to_list() == lines
+    assert pq.read_table(place / "parquet/annotations/reconciled.parquet").to_pylist() == lines
+
+    copy, _ = imported(place, "copy", "--with-votes")
+    again = published(copy).directory
+    for path in ("statistics.json", "annotations/adjudications.jsonl"):
+        assert (again / path).read_bytes() == (place / path).read_bytes()
+    assert [line | {"listed_by": len(line["listed_by"])} for line in rows(again, RECONCILED)] == [
+        line | {"listed_by": len(line["listed_by"])} for line in lines
+    ]
+    assert broken_promises() == []
+    compute.make(study.pk, now=timezone.now())
+    assert "Overlap of the lists" in client.get(f"/studies/{study.slug}/quality/").content.decode()
+    file = b"".join(client.get(f"/studies/{study.slug}/quality/decisions.csv").streaming_content).decode()
+    assert len(file.splitlines()) == 1 + len(lines)
+    told = tampered(place, RECONCILED, b"under the roof", b"under the bed")
+    assert any("is not what its votes and experts say" in one for one in told), told
+
+
+def test_an_answer_after_all_reopens_the_reconciled_lists(settings: Any) -> None:
+    study = builders.make_study(
+        "lists", protocol=NAME, stories=[{"story_id": "s", "story": "Bo sees it."}], votes_per_story=1
+    )
+    (person,) = builders.qualified(study, 1)
+    held = builders.claim(person)
+    form = {"actor.01": "Bo", "belief.01": "It is here."}
+    given: dict[str, Any] = {"assignment_id": held.pk, "enrollment": person, "now": timezone.now()}
+    actions.record_vote(**given, submitted=form)
+    client, story = researcher(), Story.objects.get(story_id="s")
+    assert "are reconciled" in reconcile(client, study, "s")
+    queue = f"/studies/{study.slug}/quality/decisions/next/?queue=unreconciled"
+    assert client.get(queue).status_code == 200
+    actions.change_vote(**given, submitted=form | {"belief.01": "It is gone."})
+    assert client.get(queue).status_code == 302
+    assert story.adjudications.count() == 1
