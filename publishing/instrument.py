@@ -18,6 +18,8 @@ from publishing.files import jsonl
 
 WRITTEN = ("page", "examples", "before_test", "thanks")
 """The texts that a study may write itself (``annotation.models.InstructionText``)."""
+UNUSUAL = ("optional", "only_after")
+"""What is said of a question only where it is so."""
 
 
 def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def form_of(protocol: Protocol, language: str, own: InstructionText | None = Non
             "title": str(protocol.title),
             "questions": _plain(protocol.questions),
             **({"by_row": _plain(protocol.by_row)} if protocol.by_row else {}),
+            **({"open_table": _plain(protocol.open_table)} if protocol.open_table else {}),
             **({name: getattr(own, name) for name in WRITTEN} if own else usual),
         }
 
@@ -39,7 +42,8 @@ def form_of(protocol: Protocol, language: str, own: InstructionText | None = Non
 def _plain(value: Any) -> Any:
     """Return dataclasses as objects, sequences as lists, and lazy texts in the current language."""
     if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        said = {item.name: getattr(value, item.name) for item in fields(value)}
+        return {name: _plain(one) for name, one in said.items() if one or name not in UNUSUAL}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value if isinstance(value, bool) else str(value)
@@ -87,7 +91,7 @@ def _form(form: Mapping[str, Any]) -> Iterator[str]:
         yield from (text(question["text"]), text(question["help"]))
         yield bullets(
             f"{code(option['key'])} **{text(option['label'])}** {text(option['hint'])}"
-            for option in question["options"]
+            for option in question.get("choices", question["options"])
         )
         for example in form["examples"].get(question["key"], ()):
             answer = [("Answer", example["option"] or example["answer"]), ("Why", example["why"])]

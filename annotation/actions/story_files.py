@@ -97,6 +97,9 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
 def _check_open(job: StoryImport, study: Study) -> None:
     if study.state == Study.State.CLOSED:
         raise _refused(job, f"“{study.slug}” is closed.", "Reopen the study to import more.")
+    if study.protocol.written and job.role in (Story.Role.QUALIFICATION, Story.Role.CHECK):
+        told = f"“{study.slug}” asks for words, which no key can grade."
+        raise _refused(job, told, "Use a quiz, or invite people by name.")
 
 
 def _check_strata(job: StoryImport, study: Study) -> None:

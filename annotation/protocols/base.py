@@ -481,20 +481,22 @@ class Protocol(abc.ABC):
         Raise :class:`IncompleteForm` naming every field that is missing or not an option.
         """
         given: dict[tuple[str, str], str] = {}
-        errors: dict[str, str] = {}
+        wrong: dict[tuple[str, str], str] = {}
         cells = list(self.cells(item))
         for cell in cells:
             try:
                 given[cell.key] = cell.question.read(submitted.get(cell.field, ""), cell.options)
             except ValueError as error:
-                errors[cell.field] = str(error)
+                wrong[cell.key] = str(error)
         unused = self._unused(given)
-        choices = []
-        for cell in cells:
-            value, asked = given.get(cell.key), cell.is_asked(given)
-            if value and asked:
-                choices.append(Choice(*cell.key, value))
-            elif value == "" and asked and not cell.question.optional and cell.row.key not in unused:
+        choices: list[Choice] = []
+        errors: dict[str, str] = {}
+        for cell in filter(lambda cell: cell.is_asked(given), cells):
+            if cell.key in wrong:
+                errors[cell.field] = wrong[cell.key]
+            elif given[cell.key]:
+                choices.append(Choice(*cell.key, given[cell.key]))
+            elif not cell.question.optional and cell.row.key not in unused:
                 errors[cell.field] = str(cell.question.missing)
         if errors:
             raise IncompleteForm(errors)

@@ -228,6 +228,8 @@ def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
     given = {answer.choice.field: answer for answer in vote.answers.all()}
     columns: list[list[Cell]] = [[] for _question in protocol.questions]
     for asked in protocol.cells(item):
+        if protocol.open_table and asked.field not in given:
+            continue
         answer, labels, theirs = given.get(asked.field), asked.labels, others.get((story.pk, *asked.key), {})
         own, seconds = (answer.choice.option, answer.seconds) if answer else ("", None)
         ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))

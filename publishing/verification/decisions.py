@@ -227,9 +227,7 @@ def _check_labels_decided(
     fields = {choice.field for vote in votes for choice in vote.answers}
     offered = {question.key: question.options for question in description.asked}
     protocol = all_protocols().get(description.document["protocol"]["name"])
-    if (
-        protocol and protocol.resolution == "reconciled"
-    ):  # also about rows that nobody listed, or not any more
+    if protocol and protocol.resolution == "reconciled":  # also about rows that are not listed
         known = {table_of(protocol), *offered}
         fields |= {labelled for labelled in decisions if labelled.partition(".")[0] in known}
     for labelled, decision in decisions.items():

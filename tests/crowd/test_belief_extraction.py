@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +44,14 @@ def researcher() -> Client:
 
 def form_of(client: Client, study: Study, story: str) -> dict[str, str]:
     """The form of the page as it comes, every field as shown."""
-    from lxml import html
-
     page = client.get(f"/studies/{study.slug}/quality/decisions/of/{story}/").content.decode()
-    form = html.fromstring(page).xpath("//form[.//input[@name='seen']]")[0]
-    fields = {area.get("name"): area.text or "" for area in form.iterfind(".//textarea")}
-    return fields | {"seen": form.xpath(".//input[@name='seen']/@value")[0]}
+    areas = re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>([^<]*)</textarea>', page)
+    (seen,) = re.findall(r'name="seen" value="(\d+)"', page)
+    return {name: unescape(words) for name, words in areas} | {"seen": seen}
 
 
-def reconcile(client: Client, study: Study, story: str, **changed: str) -> str:
-    form = form_of(client, study, story) | {"reason": "Two experts, in one call."} | changed
+def reconcile(client: Client, study: Study, story: str, changed: dict[str, str] | None = None) -> str:
+    form = form_of(client, study, story) | {"reason": "Two experts, in one call."} | (changed or {})
     address = f"/studies/{study.slug}/quality/decisions/of/{story}/"
     return client.post(address, form, follow=True).content.decode()
 
@@ -80,7 +80,7 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     assert begun["Location"].endswith("/x-bus/?queue=unreconciled")
 
     # Only what nobody changed needs no remark.
-    refused = reconcile(client, study, "x-kite", **{"belief.0": "The kite is under the roof."})
+    refused = reconcile(client, study, "x-kite", {"belief.0": "The kite is under the roof."})
     assert "Row 1: write a remark" in refused
     assert "The kite is under the roof." in refused
     assert not Adjudication.objects.exists()
@@ -88,7 +88,7 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     number = sum(name.startswith("belief") and bool(words) for name, words in form.items())
     reconcile(
         client, study, "x-kite",
-        **{
+        {
             "belief.0": "The kite is under the roof.", "remark.0": "More exact.",
             "left-out.1": "yes", "remark.1": "The story gives no reason.",
             f"actor.{number}": "Tom", f"belief.{number}": "Mira\u2003will look for it.",
@@ -143,10 +143,11 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     assert broken_promises() == []
     compute.make(study.pk, now=timezone.now())
     assert "Overlap of the lists" in client.get(f"/studies/{study.slug}/quality/").content.decode()
-    file = b"".join(client.get(f"/studies/{study.slug}/quality/decisions.csv").streaming_content).decode()
+    response: Any = client.get(f"/studies/{study.slug}/quality/decisions.csv")
+    file = b"".join(response.streaming_content).decode()
     assert len(file.splitlines()) == 1 + len(lines)
-    told = tampered(place, RECONCILED, b"under the roof", b"under the bed")
-    assert any("is not what its votes and experts say" in one for one in told), told
+    problems = tampered(place, RECONCILED, b"under the roof", b"under the bed")
+    assert any("is not what its votes and experts say" in one for one in problems), problems
 
 
 def test_an_answer_after_all_reopens_the_reconciled_lists(settings: Any) -> None:
