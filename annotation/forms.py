@@ -14,16 +14,8 @@ from django.utils.translation import get_language
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
-from annotation.protocols.base import (
-    Instructions,
-    Option,
-    Part,
-    Protocol,
-    Question,
-    Row,
-    SeveralOf,
-    field_name,
-)
+from annotation.protocols.base import Instructions, Part, Protocol
+from annotation.protocols.questions import Option, Question, Row, SeveralOf, field_name
 from tomannot.cache import local as cache
 
 RENDERED_SECONDS = 3600

@@ -1,6 +1,7 @@
 """Queries about an annotator's own work: votes, pay, warnings, and the state of their test."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ from annotation import rules
 from annotation.hidden_checks import most_checks_among
 from annotation.models import (
     HELD,
+    Adjudication,
     Answer,
     Assignment,
     CheckOption,
@@ -24,7 +26,8 @@ from annotation.models import (
     Vote,
     WorkSession,
 )
-from annotation.protocols.base import Protocol, Question
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import Choice, Question
 from annotation.protocols.tables import cells_as_read
 from annotation.rules import Reason
 from annotation.strata import lacking_of, usable_checks, with_strata
@@ -261,3 +264,18 @@ def has_all_votes(story: Story) -> bool:
     """Return True if so many votes on the story count as its study asks for. A lease is not yet a vote."""
     votes = Vote.objects.counted().filter(assignment__story=story).count()
     return votes >= story.study.votes_per_story
+
+
+def lists_of(stories: Iterable[int]) -> dict[int, dict[str, list[Choice]]]:
+    """Return what people listed about these stories in counted votes, by story and pseudonym."""
+    votes = Vote.objects.counted().filter(assignment__story__in=list(stories))
+    found: dict[int, dict[str, list[Choice]]] = {}
+    for vote in votes.select_related("assignment__enrollment").prefetch_related("answers"):
+        people = found.setdefault(vote.assignment.story_id, {})
+        people[vote.assignment.enrollment.pseudonym] = [answer.choice for answer in vote.answers.all()]
+    return found
+
+
+def standing_of(story: Story) -> dict[str, Adjudication]:
+    """Return the newest decision about each field of a story."""
+    return {one.field: one for one in Adjudication.objects.filter(story=story).order_by("pk")}

@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import Protocol as Interface
 
 from annotation.identifiers import without_identifiers
-from annotation.protocols.base import Choice, Protocol, field_name
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import Choice, field_name
 
 KEPT, LEFT_OUT, RECONCILED = "kept", "left-out", "reconciled"
 """What is decided about a row and, with the :func:`fingerprint` of the lists, about a table."""
@@ -43,7 +44,7 @@ class Decided(Interface):
 
 @dataclass(frozen=True, slots=True)
 class ListedRow:
-    """A row that people listed, in the words of the first, and everybody who did."""
+    """A row that people listed, in the words of one of them, and everybody who did."""
 
     key: str
     words: tuple[str, ...]
@@ -65,24 +66,25 @@ class ReconciledRow:
 def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> list[ListedRow]:
     """Return the rows of several people's tables, each once, those with the same first cell together.
 
-    Releases publish the words, so what looks like a platform's id or an address is taken out.
-    Rows are the same if their words are, but for case, spaces and a full stop. The key of a row follows from
-    its words, so it stays when other rows come and go.
+    Releases publish the words, so what looks like a platform's id or an address is taken out. Rows are the
+    same if their words are, but for case, spaces and a full stop. The key of a row follows from its words, so
+    it stays when other rows come and go. Neither order nor words depend on who is who.
     """
-    found: dict[str, ListedRow] = {}
-    for person, choices in sorted(lists.items()):
-        given = {(choice.row, choice.question): choice.option for choice in choices}
-        for row in sorted({row for row, _question in given}):
-            words = tuple(
-                without_identifiers(given.get((row, question.key), "")) for question in protocol.questions
-            )
+    found: dict[str, list[tuple[str, tuple[str, ...], str]]] = {}
+    for person, choices in lists.items():
+        given = {(choice.row, choice.question): without_identifiers(choice.option) for choice in choices}
+        for row in {row for row, _question in given}:
+            words = tuple(given.get((row, question.key), "") for question in protocol.questions)
             told = "\n".join(" ".join(word.casefold().split()).rstrip(".") for word in words)
             key = hashlib.sha256(told.encode()).hexdigest()[:12]
-            known = found.get(key, ListedRow(key, words, ()))
-            people = known.people if person in known.people else (*known.people, person)
-            found[key] = ListedRow(key, known.words, people)
-    first = [row.words[0].casefold() for row in found.values()]
-    return sorted(found.values(), key=lambda row: first.index(row.words[0].casefold()))
+            found.setdefault(key, []).append((row, words, person))
+    in_order = sorted((min(row for row, _, _ in same), key) for key, same in found.items())
+    rows = []
+    for _, key in in_order:
+        words = min(words for _, words, _ in found[key])
+        rows.append(ListedRow(key, words, tuple(sorted({person for *_, person in found[key]}))))
+    first = [row.words[0].casefold() for row in rows]
+    return sorted(rows, key=lambda row: first.index(row.words[0].casefold()))
 
 
 def fingerprint(listed: Iterable[ListedRow]) -> str:

@@ -18,7 +18,7 @@ from django.db.models.base import ModelState
 
 from annotation import ordering
 from annotation.models import Assignment, CheckResult, ConsentText, Enrollment, Event, Story, Study, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from tomannot.postgresql.base import DatabaseWrapper
 
 _Converters = list[tuple[str, Callable[..., Any]]]

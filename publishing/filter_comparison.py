@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter
 from publishing.statistics.dawid_skene import dawid_skene
 

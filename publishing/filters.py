@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation import ngettext
 
 from annotation.protocols import stated_by
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 from publishing.translation import gettext_noop
 

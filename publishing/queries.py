@@ -36,7 +36,7 @@ from annotation.models import (
     Vote,
 )
 from annotation.models.votes import VoteQuerySet
-from annotation.protocols.base import Question, Scale, Text
+from annotation.protocols.questions import Question, Scale, Text
 from publishing.facts import (
     AskedQuestion,
     Flagged,

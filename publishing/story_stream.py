@@ -29,7 +29,7 @@ from annotation.identifiers import without_identifiers
 from annotation.importing.rows import IMPORTED
 from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote, given_in
 from annotation.protocols import stated_by
-from annotation.protocols.base import Choice, field_name
+from annotation.protocols.questions import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.parquet import schema_of

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.models import CheckKey, Event, Membership, Study
-from annotation.protocols.base import field_name
+from annotation.protocols.questions import field_name
 from annotation.rights import CHANGE_ALL, RIGHTS, Right, having
 from qualification.models import ExpertAnswer, ExpertReview, KeyReader, Round, RoundStory
 from qualification.rules import agreement

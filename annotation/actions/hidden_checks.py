@@ -16,7 +16,7 @@ from annotation.fixed_settings import noted
 from annotation.grading import Cell, grade, key_problems
 from annotation.hidden_checks import Consequence
 from annotation.models import CheckKey, CheckOption, CheckResult, Enrollment, Event, Story, Study, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.rules import cap_problem
 from annotation.sql import share_check_key
 from annotation.strata import stories_of_design

@@ -1,18 +1,20 @@
 """Make one table of the lists that several people wrote (:mod:`annotation.reconciling`)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import queries
-from annotation.actions.reviews import reason_to_decide, store_decision
+from annotation.actions.reviews import lock_to_decide, store_decision
 from annotation.errors import InvalidInput, WrongState
-from annotation.models import Adjudication, Story, Vote
-from annotation.protocols.base import Choice, Protocol, field_name
+from annotation.models import Story
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import field_name
 from annotation.reconciling import (
     KEPT,
     LEFT_OUT,
@@ -62,10 +64,11 @@ def reconcile(
         raise WrongState(_("In this study, nobody lists anything that could be reconciled."))
     if not queries.has_all_votes(story):
         raise WrongState(_("This story lacks votes, which may still add to its lists."))
-    reason = reason_to_decide(story, reason, seen)
-    listed = listed_rows(protocol, lists_of([story.pk]).get(story.pk, {}))
-    so_far = {row.key: row for row in reconciled_rows(protocol, listed, standing_of(story))}
+    reason = lock_to_decide(story=story, reason=reason, seen=seen)
+    listed = listed_rows(protocol, queries.lists_of([story.pk]).get(story.pk, {}))
+    so_far = {row.key: row for row in reconciled_rows(protocol, listed, queries.standing_of(story))}
     taken = set(so_far)
+    shared: dict[str, Any] = {"story": story, "by": by, "at": now, "now": now}
     for number, row in enumerate(rows, start=1):
         if row.left_out and not row.key:
             continue
@@ -74,16 +77,8 @@ def reconcile(
         if row.key and key not in so_far:
             raise InvalidInput(_("Row %(number)s is not in these lists any more.") % {"number": number})
         for field, verdict in _decisions(protocol, key, so_far.get(key), row, number):
-            question, _dot, name = field.partition(".")
-            why = row.remark or reason
-            decision = Adjudication(
-                story=story, question=question, row=name, verdict=verdict, reason=why, by=by, at=now
-            )
-            store_decision(decision, f"{field}: {verdict[:100]}, {story.story_id}. {why}", now=now)
-    done = Adjudication(
-        story=story, question=table_of(protocol), verdict=fingerprint(listed), reason=reason, by=by, at=now
-    )
-    store_decision(done, f"{done.verdict}, {story.story_id}. {reason}", now=now)
+            store_decision(field=field, verdict=verdict, reason=row.remark or reason, **shared)
+    store_decision(field=table_of(protocol), verdict=fingerprint(listed), reason=reason, **shared)
 
 
 def _decisions(
@@ -126,23 +121,4 @@ def adopt_decisions(
 ) -> None:
     """Store decisions of another study about the same lists: by field the verdict, reason and time."""
     for field, (verdict, reason, at) in decided.items():
-        question, _dot, row = field.partition(".")
-        decision = Adjudication(
-            story=story, question=question, row=row, verdict=verdict, reason=reason, by=by, at=at
-        )
-        store_decision(decision, f"{field}: {verdict[:100]}, {story.story_id}. {reason}", now=now)
-
-
-def lists_of(stories: Iterable[int]) -> dict[int, dict[str, list[Choice]]]:
-    """Return what people listed about these stories in counted votes, by story and pseudonym."""
-    votes = Vote.objects.counted().filter(assignment__story__in=list(stories))
-    found: dict[int, dict[str, list[Choice]]] = {}
-    for vote in votes.select_related("assignment__enrollment").prefetch_related("answers"):
-        people = found.setdefault(vote.assignment.story_id, {})
-        people[vote.assignment.enrollment.pseudonym] = [answer.choice for answer in vote.answers.all()]
-    return found
-
-
-def standing_of(story: Story) -> dict[str, Adjudication]:
-    """Return the newest decision about each field of a story."""
-    return {one.field: one for one in Adjudication.objects.filter(story=story).order_by("pk")}
+        store_decision(story=story, field=field, verdict=verdict, reason=reason, by=by, at=at, now=now)

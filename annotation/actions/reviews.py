@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -143,10 +144,9 @@ def adjudicate(
     decision.
     """
     if story.study.protocol.resolution in ("majority", "reconciled"):
-        raise WrongState(_("Experts decide about the labels or rows of these stories, one by one."))
-    reason = reason_to_decide(story, reason, seen)
-    decision = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
-    return store_decision(decision, f"{verdict} {story.story_id}. {reason}", now=now)
+        raise WrongState(_("Experts decide about labels or rows of these stories, one by one."))
+    reason = lock_to_decide(story=story, reason=reason, seen=seen)
+    return store_decision(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now, now=now)
 
 
 @transaction.atomic
@@ -170,31 +170,20 @@ def adjudicate_labels(
         raise WrongState(_("In this study, experts decide about whole stories."))
     if decided_at is None and not queries.has_all_votes(story):
         raise WrongState(_("This story lacks votes, which may still decide its labels."))
-    reason = reason_to_decide(story, reason, seen)
+    reason = lock_to_decide(story=story, reason=reason, seen=seen)
     if not chosen:
         raise InvalidInput(_("Choose an answer for at least one label."))
     cells = {cell.field: cell for cell in story.protocol.cells(story.protocol.parse(story.content))}
-    decided = []
     for field, option in chosen.items():
         if field not in cells or option not in cells[field].labels:
             raise InvalidInput(
                 _("“%(value)s” is not one of the answers to this question.") % {"value": option[:40]}
             )
-        question, row = cells[field].key
-        label = Adjudication(
-            story=story,
-            question=question,
-            row=row,
-            verdict=option,
-            reason=reason,
-            by=by,
-            at=decided_at or now,
-        )
-        decided.append(store_decision(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
-    return decided
+    shared: dict[str, Any] = {"story": story, "reason": reason, "by": by, "at": decided_at or now, "now": now}
+    return [store_decision(field=field, verdict=option, **shared) for field, option in chosen.items()]
 
 
-def reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
+def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     """Lock a story that may be decided about, and return the reason as it is stored."""
     told = _("Give a reason of 1 to %(most)s characters.")
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
@@ -206,16 +195,22 @@ def reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
     return reason
 
 
-def store_decision(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
-    """Save a decision, and record it in the log."""
-    decision.save(force_insert=True)
+def store_decision(
+    *, story: Story, field: str = "", verdict: str, reason: str, by: User | None, at: datetime, now: datetime
+) -> Adjudication:
+    """Save a decision about a form field of a story, or about the whole story, and record it in the log."""
+    question, _dot, row = field.partition(".")
+    decision = Adjudication.objects.create(
+        story=story, question=question, row=row, verdict=verdict, reason=reason, by=by, at=at
+    )
+    what = f"{field}: {verdict[:100]}, {story.story_id}" if field else f"{verdict} {story.story_id}"
     record_event(
-        study=decision.story.study,
+        study=story.study,
         type=Event.Type.STORY_ADJUDICATED,
-        by=decision.by,
+        by=by,
         now=now,
         subject=str(decision),
-        note=note,
+        note=f"{what}. {reason}",
     )
     return decision
 

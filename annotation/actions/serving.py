@@ -26,7 +26,7 @@ from annotation.models import (
     WorkSession,
 )
 from annotation.protocols import is_installed
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.rules import Reason, Refusal
 from annotation.sql import (
     give_slot,

@@ -11,7 +11,7 @@ from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
 from annotation.errors import CannotChange, NotTheirs
 from annotation.models import Assignment, Comment, Enrollment, Event, Story, SurplusReason, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 
 
 def store_vote(

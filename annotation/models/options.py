@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 
 
 class ChosenOption(models.Model):

@@ -13,7 +13,7 @@ from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
-from annotation.protocols.base import LONGEST_WORDS, field_name
+from annotation.protocols.questions import LONGEST_WORDS, field_name
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):

@@ -16,8 +16,9 @@ from accounts.schema import CHANGE, after, before, check, fixed, optional_time, 
 from annotation.design import MOST_PER_STRATUM
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
-from annotation.protocols.base import FormCell, Part, Protocol
+from annotation.protocols.base import Part, Protocol
 from annotation.protocols.multiple_choice.quiz import QUIZ
+from annotation.protocols.questions import FormCell
 
 
 class StoryImport(models.Model):

@@ -22,7 +22,7 @@ from annotation.models.options import ChosenOption
 from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
-from annotation.protocols.base import LONGEST_WORDS, Choice
+from annotation.protocols.questions import LONGEST_WORDS, Choice
 from annotation.signs import MOST_EVENTS, MOST_SECONDS
 
 _NO_SLOT = refuse_if(

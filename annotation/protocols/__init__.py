@@ -9,7 +9,8 @@ import pkgutil
 import re
 from functools import cache
 
-from annotation.protocols.base import KEY_PATTERN, Protocol, SeveralOf, Text
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import KEY_PATTERN, SeveralOf, Text
 
 
 class UnknownProtocol(LookupError):

@@ -8,7 +8,8 @@ from textwrap import shorten
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale, Text
+from annotation.protocols.base import Part, Protocol
+from annotation.protocols.questions import KEY_PATTERN, FormCell, Question, Row, Scale, Text
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 SUMMARY = 200

@@ -1,6 +1,7 @@
 """Labels of the parts of a story or item, shared by questions and worked examples."""
 
-from annotation.protocols.base import Part, _
+from annotation.protocols.base import Part
+from annotation.protocols.questions import _
 
 PART_LABELS: dict[str, str] = {
     "person": _("Main character"),

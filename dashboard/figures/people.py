@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from publishing.files.rows import CountedVote

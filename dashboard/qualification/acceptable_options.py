@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Story
-from annotation.protocols.base import FormCell
+from annotation.protocols.questions import FormCell
 
 Acceptable = Mapping[str, Collection[str]]
 """The keys of the acceptable options, by form field of the protocol (``q1``, or ``question.row``)."""

@@ -9,8 +9,8 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import ngettext
 
 from annotation.models import Enrollment, Study
-from annotation.protocols.base import field_name
 from annotation.protocols.multiple_choice.quiz import QUIZ
+from annotation.protocols.questions import field_name
 from publishing.statistics.intervals import wilson
 from qualification.drift import Halves, corrected, quickens, rises
 from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory

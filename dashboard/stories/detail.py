@@ -16,7 +16,7 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge

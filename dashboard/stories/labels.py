@@ -7,7 +7,7 @@ from typing import Any
 
 from annotation import rules
 from annotation.models import Adjudication, Story, Study
-from annotation.protocols.base import FormCell
+from annotation.protocols.questions import FormCell
 from annotation.protocols.tables import cells_as_read
 from dashboard.stories.queries import ballots, standing_decisions
 

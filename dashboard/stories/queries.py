@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
 

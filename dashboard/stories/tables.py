@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.actions.reconciling import lists_of
+from annotation import queries
 from annotation.models import Adjudication, Story, Study
 from annotation.reconciling import (
     Change,
@@ -71,7 +71,7 @@ class StoryTable:
 def tables_of(study: Study, stories: Sequence[Story]) -> dict[int, StoryTable]:
     """Return the tables about these stories, in a constant number of queries."""
     numbers, protocol = [story.pk for story in stories], study.protocol
-    lists, titles = lists_of(numbers), [str(question.title) for question in protocol.questions]
+    lists, titles = queries.lists_of(numbers), [str(question.title) for question in protocol.questions]
     decided: defaultdict[int, dict[str, Adjudication]] = defaultdict(dict)
     for one in standing_decisions(study).filter(story__in=numbers).select_related("by"):
         decided[one.story_id][one.field] = one

@@ -15,7 +15,7 @@ from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
 from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote, given_in
-from annotation.protocols.base import Question, field_name
+from annotation.protocols.questions import Question, field_name
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import CONTEXT_KEYS
 

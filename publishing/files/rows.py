@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from annotation.importing.rows import PROVENANCE, hash_of
 from annotation.protocols import base, stated_by
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.questions import QUESTION_COLUMNS, QuestionSet, ask_judgment, ask_stored

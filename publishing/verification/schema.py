@@ -15,7 +15,7 @@ from typing import Any
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
-from annotation.protocols.base import KEY_PATTERN, Choice
+from annotation.protocols.questions import KEY_PATTERN, Choice
 from publishing.facts import AskedQuestion, scales_of
 from publishing.files import jsonl
 from publishing.files.features import Type

@@ -14,7 +14,7 @@ from accounts.models import researcher
 from accounts.schema import CHANGE, after, before, check, final, fixed, optional_time, stays, unique
 from annotation.models import Story, Study
 from annotation.models.options import ChosenOption
-from annotation.protocols.base import field_name
+from annotation.protocols.questions import field_name
 from qualification.models.triggers import (
     BLIND_AND_FINAL,
     NOBODY_IS_BLIND,

@@ -7,7 +7,7 @@ from django.utils.translation import override
 from hypothesis import given, strategies as st
 
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, PassMark, grade, key_problems
-from annotation.protocols.base import FormCell, Option, Question, Row
+from annotation.protocols.questions import FormCell, Option, Question, Row
 
 OPTIONS = ("yes", "possibly", "no")
 cells = st.builds(Cell, st.sampled_from("abcde"), st.sampled_from(["q1", "q2"]), st.sampled_from(["", "row"]))

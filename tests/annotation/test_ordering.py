@@ -14,7 +14,7 @@ from annotation.errors import InvalidStudy
 from annotation.forms import question_fields
 from annotation.models import Assignment, Enrollment, Story, Study, Vote
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Option, Question
+from annotation.protocols.questions import Option, Question
 from tests import builders
 from tests.annotation.pages import arrive
 

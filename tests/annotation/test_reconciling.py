@@ -10,11 +10,13 @@ from django.utils import timezone
 from hypothesis import given, strategies as st
 
 from annotation import actions
-from annotation.actions.reconciling import EditedRow, lists_of, standing_of
+from annotation.actions.reconciling import EditedRow
 from annotation.errors import ChangedMeanwhile, InvalidInput, ReasonMissing, WrongState
 from annotation.models import Adjudication, Answer, Story
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, Scored
+from annotation.protocols.base import Scored
+from annotation.protocols.questions import Choice
+from annotation.queries import lists_of, standing_of
 from annotation.reconciling import Change, fingerprint, is_reconciled, listed_rows, reconciled_rows
 from integrity.catalogue import CHECKS, run
 from publishing.statistics.answered import Answered

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from annotation import actions, protocols
 from annotation.models import Enrollment, Story, Study, Vote
-from annotation.protocols.base import Choice, Option, Protocol
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import Choice, Option
 from integrity.catalogue import CHECKS, run
 from publishing.files import directory
 from publishing.models import Release

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from django.conf import settings as conf
 from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.actions import ensure_researcher
 from annotation import actions
+from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.models import Adjudication, Story, Study, Vote
+from annotation.protocols import get_protocol
 from crowd.behaviour import Population
 from crowd.knowledge import truth_of
 from dashboard.actions import load_sample_study
@@ -133,6 +138,7 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     assert loaded.to_list() == lines
     assert pq.read_table(place / "parquet/annotations/reconciled.parquet").to_pylist() == lines
 
+    _assert_the_documented_lines_make_a_file_to_label(place, lines)
     copy, _ = imported(place, "copy", "--with-votes")
     again = published(copy).directory
     for path in ("statistics.json", "annotations/adjudications.jsonl"):
@@ -148,6 +154,18 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     assert len(file.splitlines()) == 1 + len(lines)
     problems = tampered(place, RECONCILED, b"under the roof", b"under the bed")
     assert any("is not what its votes and experts say" in one for one in problems), problems
+
+
+def _assert_the_documented_lines_make_a_file_to_label(place: Path, lines: list[dict[str, Any]]) -> None:
+    docs = (conf.BASE_DIR / "docs/protocols.md").read_text(encoding="utf-8")
+    (code,) = [block for block in docs.split("```python\n") if "to-label.jsonl" in block]
+    program = code.partition("```")[0].replace('open("to-label.jsonl"', 'open("../to-label.jsonl"')
+    subprocess.run([sys.executable, "-c", program], cwd=place, check=True)
+    found = [SourceRow("", number, row) for number, row in enumerate(rows(place.parent, "to-label.jsonl"), 1)]
+    stories = list(get_protocol("belief-labels").read(found))
+    assert not [one for one in stories if isinstance(one, Problem)]
+    stay = [line for line in lines if line["change"] != "left out"]
+    assert sum(len(story.content["beliefs"]) for story in stories if isinstance(story, StoryRow)) == len(stay)
 
 
 def test_an_answer_after_all_reopens_the_reconciled_lists(settings: Any) -> None:

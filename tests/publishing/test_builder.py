@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing import builder
 from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.card.croissant import CONFORMS_TO
 from publishing.facts import Statement
 from publishing.files.jsonl import timestamp

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, all_agree, get_filter
 

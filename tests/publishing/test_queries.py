@@ -13,7 +13,7 @@ from accounts.models import Environment
 from annotation import actions
 from annotation.models import Answer, Assignment, Study, Vote
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing import queries, story_stream
 from publishing.files.jsonl import timestamp
 from publishing.filters import Outcome, Verdict, all_agree

@@ -16,7 +16,7 @@ import pytest
 from django.utils.translation import override
 
 from annotation import protocols
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, JudgedStory, ReleasedStory
 from publishing.filters import FILTERS, default_filter, filters_for

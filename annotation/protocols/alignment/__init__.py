@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.base import Procedure, Scored, Words
 from annotation.protocols.instructions import in_template
+from annotation.protocols.questions import Option, Row, _
 from annotation.protocols.tables import (
     LONGEST_KEY,
     Table,

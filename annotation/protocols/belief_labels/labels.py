@@ -1,6 +1,6 @@
 """The seven labels of a belief, with OmniToM's names and our own definitions."""
 
-from annotation.protocols.base import Option, _
+from annotation.protocols.questions import Option, _
 from annotation.protocols.tables import TableQuestion
 
 

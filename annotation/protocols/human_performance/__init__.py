@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Procedure, _
+from annotation.protocols.base import Procedure
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
 from annotation.protocols.multiple_choice.item import read as read_questions
+from annotation.protocols.questions import _
 from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
 
 TEMPLATE_COLUMNS = (

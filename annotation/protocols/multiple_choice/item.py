@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Finding, _
+from annotation.protocols.base import Finding
+from annotation.protocols.questions import _
 from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 
 LABEL = re.compile(r"[A-Za-z0-9]{1,8}")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.base import Procedure, Scored, Words
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice.item import key_of, read_choices
+from annotation.protocols.questions import Option, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries, read_text
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
 from annotation.protocols.wording import part

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Part, Procedure, Protocol, Scale, Scored, Words, _
+from annotation.protocols.base import Part, Procedure, Protocol, Scored, Words
 from annotation.protocols.instructions import in_template
+from annotation.protocols.questions import Scale, _
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,

@@ -6,8 +6,9 @@ the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 
 from pathlib import Path
 
-from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Words, _
+from annotation.protocols.base import Part, Procedure, Protocol, Words
 from annotation.protocols.instructions import in_template
+from annotation.protocols.questions import Option, Question, _
 from annotation.protocols.validity.item import ValidityItem, parse as parse_content
 from annotation.protocols.validity.lint import (
     LABELS_OF_CODES,

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow, quote
-from annotation.protocols.base import Finding, _
+from annotation.protocols.base import Finding
+from annotation.protocols.questions import _
 
 _LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))
 

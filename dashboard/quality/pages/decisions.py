@@ -26,7 +26,7 @@ from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.protocols.base import Resolution
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
-from dashboard.quality.pages.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
+from dashboard.quality.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
 from dashboard.stories.queries import (
@@ -274,12 +274,10 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
     if _is_about_tables(study):
-        queue, back = _queue(request, study), reverse("dashboard:story", args=[study.slug, story_id])
-        following = _next(study, queue, story_id) if queue else ""
-        return reconcile_story(request, study, story, following=following, back=back)
+        return reconcile_story(request, study, story, following=_following(request, story))
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
-    protocol, queue = study.protocol, _queue(request, study)
+    protocol = study.protocol
     standing = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
     context = {
         "story": story,
@@ -289,7 +287,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "buttons": BUTTONS,
         "longest": LONGEST_STATEMENT,
         "reason": request.POST.get("reason", ""),
-        "next": _next(study, queue, story_id) if queue else "",
+        "next": _following(request, story),
     }
     if _is_about_labels(study):
         labels = labels_of(study, [story])[story.pk]
@@ -305,7 +303,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
 
 def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
     """Record the decision of a form. Return None if it is refused, with a message: it is shown again."""
-    queue, study, given = _queue(request, story.study), story.study, request.POST.dict()
+    study, given = story.study, request.POST.dict()
     with ErrorsAsMessages(request, ValueError):
         shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
         shared["seen"] = int(given.get("seen", ""))
@@ -317,8 +315,9 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
             verdict = Adjudication.Verdict(given.get("decision", ""))
             actions.adjudicate(**shared, verdict=verdict)
         messages.success(request, _("Saved beside the votes of %(story)s.") % {"story": story.story_id})
-        here = _next(study, queue, story.story_id) if queue else ""
-        return redirect(here or reverse("dashboard:story", args=[study.slug, story.story_id]))
+        return redirect(
+            _following(request, story) or reverse("dashboard:story", args=[study.slug, story.story_id])
+        )
     return None
 
 
@@ -327,7 +326,8 @@ def _queue(request: HttpRequest, study: Study) -> Queue | None:
     return Queue(asked) if asked in QUEUES_OF[study.protocol.resolution] else None
 
 
-def _next(study: Study, queue: Queue, after: str) -> str:
-    """Return the address of the queue's next story."""
-    here = reverse("dashboard:next_decision", args=[study.slug])
-    return f"{here}?{urlencode({'queue': queue, 'after': after})}"
+def _following(request: HttpRequest, story: Story) -> str:
+    """Return the address of the next story of the queue, if the expert works through one."""
+    queue = _queue(request, story.study)
+    here = reverse("dashboard:next_decision", args=[story.study.slug])
+    return f"{here}?{urlencode({'queue': queue, 'after': story.story_id})}" if queue else ""

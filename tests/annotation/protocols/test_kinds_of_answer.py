@@ -10,17 +10,8 @@ from hypothesis import given, strategies as st
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import (
-    Choice,
-    IncompleteForm,
-    Instructions,
-    Option,
-    Part,
-    Protocol,
-    Question,
-    SeveralOf,
-    Text,
-)
+from annotation.protocols.base import IncompleteForm, Instructions, Part, Protocol
+from annotation.protocols.questions import Choice, Option, Question, SeveralOf, Text
 
 YES_NO = (Option("yes", "yes"), Option("no", "no"))
 

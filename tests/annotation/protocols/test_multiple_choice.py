@@ -9,9 +9,10 @@ import pytest
 from annotation.forms import instructions_context
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, IncompleteForm
+from annotation.protocols.base import IncompleteForm
 from annotation.protocols.multiple_choice import PROTOCOL
 from annotation.protocols.multiple_choice.item import core_of, right_key
+from annotation.protocols.questions import Choice
 
 STORY = (
     "Mike replaced the Oreo cookies in the package with dog treats that look similar to Oreos. "

@@ -10,7 +10,8 @@ import pytest
 from annotation.forms import question_fields
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, IncompleteForm
+from annotation.protocols.base import IncompleteForm
+from annotation.protocols.questions import Choice
 from annotation.protocols.tables import MAX_TEXT
 
 PROTOCOL = get_protocol("narrative-validation")

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, Scale
+from annotation.protocols.questions import Choice, Scale
 
 PROTOCOL = get_protocol("ratings")
 ROW = json.loads(PROTOCOL.example.splitlines()[0])

@@ -12,7 +12,7 @@ import pytest
 
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_study"
 SCENARIOS = {

@@ -13,19 +13,8 @@ from typing import Any
 import pytest
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import (
-    SINGLE_ROW,
-    Choice,
-    IncompleteForm,
-    Instructions,
-    Option,
-    Part,
-    Protocol,
-    Question,
-    Row,
-    Section,
-    field_name,
-)
+from annotation.protocols.base import IncompleteForm, Instructions, Part, Protocol, Section
+from annotation.protocols.questions import SINGLE_ROW, Choice, Option, Question, Row, field_name
 
 
 @dataclass(frozen=True, slots=True)

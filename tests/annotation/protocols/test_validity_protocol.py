@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import KEY_PATTERN, Choice, IncompleteForm, Question, WorkedExample
+from annotation.protocols.base import IncompleteForm, WorkedExample
+from annotation.protocols.questions import KEY_PATTERN, Choice, Question
 from annotation.protocols.validity import PROTOCOL
 
 KEY_INFORMATION = "The kettle in the staff kitchen has a cracked bottom."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from dashboard.figures import flags
 from dashboard.figures.people import SHOWN, PeopleTally
 from publishing.files.rows import CountedVote

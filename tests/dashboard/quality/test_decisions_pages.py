@@ -14,7 +14,7 @@ from accounts.models import User
 from annotation import actions, rules
 from annotation.errors import ChangedMeanwhile
 from annotation.models import Adjudication, Enrollment, Membership, Story, Study
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from dashboard.quality.pages import decisions, decisions as pages
 from dashboard.quality.pages.decisions import Queue, next_to_decide
 from dashboard.stories.queries import ListedStory, Search, is_split, listed, story_page

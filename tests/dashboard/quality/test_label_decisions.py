@@ -16,7 +16,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import WrongState
 from annotation.models import Adjudication, Event, Membership, Story, Study, Vote
-from annotation.protocols.base import field_name
+from annotation.protocols.questions import field_name
 from publishing.comparison.changes import REASONS
 from publishing.verification import check_release
 from tests import builders
@@ -157,7 +157,7 @@ def test_experts_decide_about_labels_or_about_stories_never_both(expert: Client,
     story = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")[0]
     form = {"story": story.story_id, f"seen-{story.story_id}": "0", "decision": "valid", "reason": "Good."}
     expert.post(f"/studies/{study.slug}/stories/", form)
-    with pytest.raises(WrongState, match="labels of these stories"):
+    with pytest.raises(WrongState, match="rows of these stories"):
         actions.adjudicate(
             story=story, verdict=Adjudication.Verdict.VALID, reason="Good.", by=None, now=timezone.now()
         )

@@ -15,7 +15,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing import builder
 from publishing.facts import AskedQuestion
 from publishing.files import jsonl

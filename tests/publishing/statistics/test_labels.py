@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.protocols.base import Choice, Scored
+from annotation.protocols.base import Scored
+from annotation.protocols.questions import Choice
 from annotation.rules import majority
 from publishing.files.rows import CountedVote, Decision
 from publishing.statistics.answered import Answered

@@ -15,7 +15,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory

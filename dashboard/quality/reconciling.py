@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation import actions
@@ -24,9 +25,7 @@ AT_ONCE = 50
 """Stories whose tables are read at once."""
 
 
-def reconcile_story(
-    request: HttpRequest, study: Study, story: Story, *, following: str, back: str
-) -> HttpResponse:
+def reconcile_story(request: HttpRequest, study: Study, story: Story, *, following: str) -> HttpResponse:
     """Show the lists of a story as one table to edit. A POST stores it, and goes on to ``following``."""
     table = tables_of(study, [story])[story.pk]
     if request.method == "POST":
@@ -39,7 +38,7 @@ def reconcile_story(
                 **by_and_now(request),
             )
             messages.success(request, _("The lists of %(story)s are reconciled.") % {"story": story.story_id})
-            return redirect(following or back)
+            return redirect(following or reverse("dashboard:story", args=[study.slug, story.story_id]))
     newest = Adjudication.objects.filter(story=story).order_by("-pk").first()
     protocol = study.protocol
     context = {
