@@ -290,15 +290,19 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "next": _following(request, story),
     }
     if _is_about_labels(study):
-        labels = labels_of(study, [story])[story.pk]
-        context["is_complete"] = all(label.is_settled for label in labels)
-        context["labels"] = [
-            {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
-            for label in labels
-            if label.is_undecided
-        ]
-        return render(request, "dashboard/quality/decide_labels.html", context)
+        return render(request, "dashboard/quality/decide_labels.html", context | _labels(request, story))
     return render(request, "dashboard/quality/decide.html", context)
+
+
+def _labels(request: HttpRequest, story: Story) -> dict[str, Any]:
+    """Return the undecided labels of a story with what was chosen, and whether it has all its votes."""
+    labels = labels_of(story.study, [story])[story.pk]
+    undecided = [
+        {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
+        for label in labels
+        if label.is_undecided
+    ]
+    return {"labels": undecided, "is_complete": all(label.is_settled for label in labels)}
 
 
 def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
