@@ -100,17 +100,16 @@ class ExpertEvaluation(TableProtocol):
 
 def _composed(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
     """Yield a template of BigToM's file with its conditions as rows, or everything that is wrong with it."""
-    composed, problems = [], []
-    for one in compose(row, told):
-        (problems if isinstance(one, Problem) else composed).append(one)
-    yield from problems
-    if not composed:
+    composed = list(compose(row, told))
+    yield from (problem for problem in composed if isinstance(problem, Problem))
+    first = next((one for one in composed if isinstance(one, SourceRow)), None)
+    if first is None:
         return
     texts = {name: str(row.data.get(name) or "").strip() for name in TEMPLATE_COLUMNS}
     sentences = _SENTENCE_END.split(texts["story"])
     are_all = len(sentences) == SENTENCES and all(texts[name] for name in RANDOM)
-    known = {"story_id": composed[0].data["core_id"], "story": texts["story"]}
-    known["author"] = composed[0].data["story_generator_model"]
+    known = {"story_id": first.data["core_id"], "story": texts["story"]}
+    known["author"] = first.data["story_generator_model"]
     conditions = list(islice(conditions_of(texts), None if are_all else MAIN))
     yield replace(row, data={**known, CONDITIONS: conditions}, header_line=0)
 

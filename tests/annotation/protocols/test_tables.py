@@ -101,20 +101,15 @@ def test_conditions_of_a_template_of_bigtoms_file_are_composed() -> None:
     assert texts["backward-belief-true"].startswith(f"{row['action_aware']} {row['belief_question']} ")
     assert story.story_generator_model == "human"
     row["story"] = "Ada is here. Ada wants tea. Ada fills a cup. Ada believes it is tea. Bo pours it out."
-    row |= {
-        "random_event": "A cup falls.",
-        "random_event_aware": "She sees it.",
-        "random_event_unaware": "She reads.",
-    }
+    row |= {"random_event": "A cup falls.", "random_event_aware": "She sees it."}
+    row["random_event_unaware"] = "She reads."
     (story,) = EXPERTS.read([SourceRow("bigtom.csv", 1, row)])
     assert isinstance(story, StoryRow)
     texts = {one["id"]: one["text"] for one in story.content["conditions"]}
     assert len(texts) == 25
     assert len([name for name in texts if name.endswith("-hidden")]) == 12
     control = texts["forward-action-false-control-hidden"]
-    assert control.startswith(
-        "(Without the fourth sentence.) (Instead of the last sentence:) A cup falls. She reads. "
-    )
+    assert control.startswith("(Without the fourth sentence.) (Instead of the last sentence:) A cup falls.")
     assert row["action_unaware"] in texts["backward-belief-true-control"]
     assert texts["percept-to-belief"].startswith("(Only the first three sentences.)")
     problems = list(EXPERTS.read([SourceRow("bigtom.csv", 2, {**row, "aware": ""})]))
