@@ -56,7 +56,11 @@ def document(
         and {"sha256": plan["sha256"], "at": plan["fixed_at"], "deviations": len(plan["deviations"])},
         "responses": {"form": "instrument/", "first_vote": tally.first_vote, "last_vote": tally.last_vote},
         "quality_assurance": {},
-        "time": {"seconds_per_item": quartiles(tally.seconds), "counted_up_to": MAX_SECONDS},
+        "time": {
+            "seconds_per_item": quartiles(tally.seconds),
+            "counted_up_to": MAX_SECONDS,
+            "person_hours": tally.person_hours,
+        },
         "pay": {"per_hour_stated": shown["pay"]},
         "agreement": {name: {key: one[key] for key in _COEFFICIENTS} for name, one in agreement.items()},
         "ethics": {

@@ -283,6 +283,11 @@ class Tally:
             self.first_vote = min(self.first_vote or moments[0], *moments)
             self.last_vote = max(self.last_vote, *moments)
 
+    @property
+    def person_hours(self) -> float:
+        """The hours that all counted votes took together, each capped, rounded to a tenth."""
+        return round(sum(second * votes for second, votes in self.seconds.items()) / 3600, 1)
+
     def authors(self) -> tuple[list[str], int, int]:
         """Return the generator models, and the numbers of stories by people and by unnamed authors."""
         people = {name for name in self.generators if _HUMAN.fullmatch(name)}

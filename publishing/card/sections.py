@@ -102,6 +102,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> str:
         surplus=surplus,
         unconfirmed=unconfirmed,
         seconds=quartiles(tally.seconds),
+        hours=tally.person_hours,
         languages=sorted(languages.items(), key=lambda item: (-item[1], item[0])),
     )
 

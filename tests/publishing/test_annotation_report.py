@@ -72,6 +72,7 @@ def test_every_section_answers_its_question_and_what_other_files_say_is_the_same
         ("training", {"passed": 98}),
         ("training", {"instructions": []}),
         ("training", {"rounds": [{"kind": "test"}]}),
+        ("time", {"person_hours": 1100.0}),
         ("time", {"seconds_per_item": {"lower_quartile": 1, "median": 2, "upper_quartile": 3}}),
         ("agreement", {"q1": {"percent": 1.0, "krippendorff_alpha": 1.0, "gwet_ac1": 1.0}}),
         ("pay", {"per_hour_stated": None}),
