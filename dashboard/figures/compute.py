@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -20,7 +20,7 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import Against, Answers, JudgedStory
+from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
 from publishing.queries import asked_questions, snapshot
@@ -88,13 +88,13 @@ def figures(
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
-    started = 0
+    started, written = 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
         verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
         complete = verdict.outcome is not Outcome.INCOMPLETE
         statistics.add(story, votes, verdict, judged.decisions)
-        people.see(story.story_id, votes, judged.against, complete=complete)
+        people.see(story.story_id, _without(written, votes), judged.against, complete=complete)
         if complete:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
@@ -109,6 +109,16 @@ def figures(
     )
     document, persons = _document(study, statistics, comparison, people, minutes, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
+
+
+def _without(written: Collection[str], votes: Sequence[CountedVote]) -> Sequence[CountedVote]:
+    """Return the votes without answers in words, which are seldom the same."""
+    if not written:
+        return votes
+    return [
+        vote._replace(answers=tuple(one for one in vote.answers if one.question not in written))
+        for vote in votes
+    ]
 
 
 def _document(

@@ -57,16 +57,20 @@ class _Person:
 
     def see(self, story_id: str, vote: CountedVote) -> None:
         self.seconds.append(vote.seconds_on_task)
-        self.forms[vote.answers] += 1
-        if self.usual is None or self.forms[vote.answers] > self.forms[self.usual]:
-            self.usual, self.usual_on = vote.answers, []
-        if vote.answers == self.usual and len(self.usual_on) < SHOWN:
-            self.usual_on.append(story_id)
+        if vote.answers:  # else words only, which nobody repeats
+            self._see_form(story_id, vote.answers)
         entry = (-vote.seconds_on_task, story_id)
         if len(self.fastest) < SHOWN:
             heapq.heappush(self.fastest, entry)
         elif entry > self.fastest[0]:
             heapq.heapreplace(self.fastest, entry)
+
+    def _see_form(self, story_id: str, answers: tuple[Choice, ...]) -> None:
+        self.forms[answers] += 1
+        if self.usual is None or self.forms[answers] > self.forms[self.usual]:
+            self.usual, self.usual_on = answers, []
+        if answers == self.usual and len(self.usual_on) < SHOWN:
+            self.usual_on.append(story_id)
 
     def see_compared(self, story_id: str, found: _Compared) -> None:
         self.compared += 1
@@ -158,7 +162,8 @@ class _Totals:
 def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
     votes = len(person.seconds)
     # Of two forms handed in equally often the first in order, so that the same votes say the same.
-    form, same = min(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
+    same_forms = sorted(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
+    form, same = same_forms[0] if same_forms else ((), 0)
     found: dict[str, Any] = {
         "pseudonym": name,
         "votes": votes,

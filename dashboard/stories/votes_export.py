@@ -65,7 +65,7 @@ def csv_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows with one column per question; a table's cell has ``row:option`` for each of its rows.
 
-    ``keys`` are those of :func:`questions_of`.
+    Words stand on lines of their own. ``keys`` are those of :func:`questions_of`.
     """
 
     @lru_cache(maxsize=4096)
@@ -73,7 +73,10 @@ def csv_rows(
         found: dict[str, list[str]] = {key: [] for key in keys}
         for question, row, option in sorted(answers):
             found[question].append(f"{row}:{option}" if row else option)
-        return {key: " ".join(found[key]) for key in keys}
+        return {
+            key: ("\n" if any(" " in part for part in parts) else " ").join(parts)
+            for key, parts in found.items()
+        }
 
     for vote, answers in votes:
         flags = {name: str(vote[name]).lower() for name in ("newest", "counted")}  # as in JSON
