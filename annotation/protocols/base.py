@@ -236,6 +236,11 @@ class Protocol(abc.ABC):
         """The keys of the questions that are answered in words."""
         return frozenset(question.key for question in self.questions if isinstance(question, Text))
 
+    @cached_property
+    def chosen(self) -> tuple[Question, ...]:
+        """The questions that are answered with an option."""
+        return tuple(question for question in self.questions if question.key not in self.written)
+
     def counts_against(self, item: Any, choice: Choice) -> bool:
         """Return True if this answer alone drops the item; words never do.
 

@@ -87,7 +87,7 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
         if key not in statistics:
             continue
         rows = [
-            (titles.get(kind, kind) or _("All questions"), [_cell(cell) for cell in cells])
+            (titles.get(kind, kind) or _("All"), [_cell(cell) for cell in cells])
             for kind, cells in table.rows(statistics[key])
         ]
         heading, explanation = translation.gettext(table.heading), translation.gettext(table.explanation)
@@ -193,7 +193,7 @@ def person_row(
                     for option, share in _in_order(question, person["options"].get(question.key, {}))
                 ],
             }
-            for question in study.protocol.questions
+            for question in study.protocol.chosen
             for labels in [{known.key: str(known.label) for known in question.options}]
         ],
         "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),

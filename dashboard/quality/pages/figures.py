@@ -33,7 +33,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
             "has_statistics": bool(tables.statistics_lines(document)),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
-            "questions": [str(question.title) for question in study.protocol.questions],
+            "questions": [str(question.title) for question in study.protocol.chosen],
         }
     return render(request, "dashboard/quality/quality.html", context)
 
