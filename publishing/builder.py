@@ -91,6 +91,11 @@ def build(
             skips_file.write(jsonl.line(skip))
     parquet.write_copy(writer, rows.SKIPS_PATH, rows.SKIP_COLUMNS)
     if results := per_item(facts.protocol_name, facts.asked):
+        if not any(file.size for file in writer.files if file.path == results.path):
+            raise NothingToRelease(
+                f"No item has a row in {results.path} yet: experts have reconciled no list. Request the "
+                "release again when they have (Quality, Decisions)."
+            )
         parquet.write_copy(writer, results.path, results.columns)
     write_questions(writer, layout, found, report)
     report(Stage.DOCUMENTS, 0, None)

@@ -84,6 +84,9 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     begun = client.get(f"/studies/{study.slug}/quality/decisions/next/?queue=unreconciled")
     assert begun["Location"].endswith("/x-bus/?queue=unreconciled")
 
+    with pytest.raises(AssertionError, match="reconciled no list"):
+        published(study)
+
     # Only what nobody changed needs no remark.
     refused = reconcile(client, study, "x-kite", {"belief.0": "The kite is under the roof."})
     assert "Row 1: write a remark" in refused
