@@ -38,7 +38,6 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
     )
     known = [bound for row in found for bound in (row["value"], row["low"]) if bound is not None]
     return Chart(
-        name="agreement",
         title=_("Agreement by question"),
         finding=_finding(rows),
         how=_("Over the complete stories, with the interval (95 %) of a bootstrap over stories."),
@@ -112,7 +111,6 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
             "people": everybody,
         }
     return Chart(
-        name="people",
         title=_("Pace and agreement of people"),
         finding=ngettext(
             "%(flagged)s of %(people)s person has a flag; the median pace is %(seconds)s seconds a story.",

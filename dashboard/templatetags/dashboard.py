@@ -55,7 +55,7 @@ def chart(context: RequestContext, name: str) -> dict[str, Any]:
     """Return the context of a chart with this name; empty if it has nothing to draw."""
     study, figures = context["study"], context["figures"]
     made = chart_called(name, study, figures)
-    return {"chart": made, "study": study, "figures": figures, "most_rows": MOST_ROWS}
+    return {"name": name, "chart": made, "study": study, "figures": figures, "most_rows": MOST_ROWS}
 
 
 @register.filter
