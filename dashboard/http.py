@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -82,6 +83,29 @@ class ErrorsAsMessages(suppress):
         if is_refusal:
             said = _("Nothing was saved: the form was incomplete. Fill it in again.")
             messages.error(self._request, said if isinstance(error, ValueError) else str(error))
+        return is_refusal
+
+
+class ErrorsInForm(suppress):
+    """A context that shows the refusal of an action in a form instead of raising it.
+
+    Each of its ``problems`` stands at the field that it names; what names none at the field ``at``, or above
+    the form.
+    """
+
+    def __init__(self, form: BaseForm, at: str | None = None) -> None:
+        super().__init__(DomainError)
+        self._form, self._at = form, at
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
+        is_refusal = super().__exit__(kind, error, traceback)
+        if is_refusal:
+            problems = getattr(error, "problems", None) or str(error).splitlines()
+            named = (
+                problems.items() if isinstance(problems, Mapping) else ((self._at, one) for one in problems)
+            )
+            for name, problem in named:
+                self._form.add_error(name if name in self._form.fields else None, str(problem))
         return is_refusal
 
 

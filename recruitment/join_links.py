@@ -30,11 +30,11 @@ PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~]
 
 
 class InvalidJoinLink(DomainError):
-    """A join link's setting cannot be used: which (one of :data:`SETTINGS`), and how to mend it."""
+    """A join link's setting cannot be used. ``problems``: its name (of :data:`SETTINGS`), how to mend it."""
 
     def __init__(self, setting: str, text: str) -> None:
         super().__init__(f"{setting}: {text}")
-        self.setting, self.text = setting, text
+        self.problems = {setting: text}
 
 
 def own_source(study_id: int) -> str:

@@ -54,11 +54,6 @@ class StudyForm(forms.Form):
             if not isinstance(field.widget, forms.RadioSelect | forms.CheckboxInput):
                 field.widget.attrs["class"] = "text"
 
-    def refuse(self, problems: Mapping[str, str]) -> None:
-        """Add the problems that an action found, at their fields where possible."""
-        for name, text in problems.items():
-            self.add_error(name if name in self.fields else None, text)
-
 
 def choose(form: forms.Form, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
     """Give a field the choices that are known only when the form is made."""

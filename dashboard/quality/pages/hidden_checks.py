@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation import actions
 from annotation.actions import ProposedKey
 from annotation.actions.enrollments import LONGEST_REASON
-from annotation.errors import InvalidCheckKeys, InvalidStudy
+from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
-from dashboard.http import ErrorsAsMessages, number_in, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell, closed_notice
 from dashboard.quality.hidden_checks import (
     ShownCheck,
@@ -152,16 +152,14 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
     """List the hidden checks and how people fare. A POST changes their rules."""
     sent = request.POST if request.method == "POST" else None
     form = CheckRulesForm(sent, initial=asdict(study.check_rules))
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             rules = CheckRules(**form.cleaned_data)
             actions.change_check_rules(study=study, rules=rules, **by_and_now(request))
             messages.success(request, _("Saved. The rules apply from each participant’s next story on."))
             if few := too_few_checks(study):
                 messages.warning(request, few)
             return redirect("dashboard:hidden_checks", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     shown = checks_of(study)
     may_change = Right.CHANGE in rights_in(request.user, study)
     for field in form.fields.values():

@@ -10,11 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, ngettext
 
-from accounts.errors import DomainError
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
 from dashboard.recruitment.queries import money_of
@@ -107,12 +106,9 @@ def _save_or_show(
     draft: Campaign | None = None,
 ) -> HttpResponse:
     if form.is_valid():
-        try:
+        with ErrorsInForm(form):
             saved = save(settings=form.settings(), **by_and_now(request))
             return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
-        except DomainError as error:
-            for problem in str(error).splitlines():
-                form.add_error(None, problem)
     context = {
         "form": form,
         "draft": draft,

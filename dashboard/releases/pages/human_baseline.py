@@ -16,7 +16,7 @@ from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
-from dashboard.http import csv_file, render_form
+from dashboard.http import ErrorsInForm, csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm, number, one_of, prose
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
@@ -46,12 +46,9 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
         return redirect("dashboard:releases", slug=study.slug)
     form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
+        with ErrorsInForm(form):
             check_size_for_a_page(release)
             made, admission = actions.draw_baseline(release=release, plan=form.plan(), **by_and_now(request))
-        except DomainError as error:
-            form.add_error(None, str(error))
-        else:
             _report(request, made, admission)
             return redirect("dashboard:overview", slug=made.slug)
     context = {"release": release, "form": form}

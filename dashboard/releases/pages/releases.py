@@ -19,7 +19,7 @@ from annotation.models import Study
 from annotation.protocols.instructions import sections_of
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages, number_in, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
 from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
@@ -30,7 +30,6 @@ from publishing.actions.statements import describe_data
 from publishing.builder import MACHINE_VALIDATION_JSON
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
-from publishing.errors import InvalidStatement
 from publishing.facts import Statement
 from publishing.files.directory import content_type
 from publishing.filters import ONE_OF_EACH, filters_for, find_filter
@@ -181,15 +180,13 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
     for field in form.fields.values():
         field.disabled = not may_change
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             describe_data(study=study, statement=form.statement(), **by_and_now(request))
             messages.success(
                 request, _("Saved. The next release includes it; earlier releases do not change.")
             )
             return redirect("dashboard:data_statement", slug=study.slug)
-        except InvalidStatement as error:
-            form.refuse(error.problems)
     standing = DataStatement.objects.of(study, at=clock.now())
     context = {"form": form, "may_change": may_change, "standing": standing}
     return render_form(request, "dashboard/releases/data_statement.html", context)

@@ -9,12 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
-from accounts.errors import DomainError
 from annotation import actions
 from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from dashboard.settings.mails import invitation_link, invite
 from recruitment.errors import NotQueued
@@ -41,11 +40,9 @@ def members(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the members; a POST invites a colleague."""
     form = InvitationForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
+        with ErrorsInForm(form, at="address"):
             _invite(request, study, form.cleaned_data)
             return redirect("dashboard:members", slug=study.slug)
-        except DomainError as error:
-            form.add_error("address", str(error))
     return render_form(request, "dashboard/settings/members.html", _context(request, study, form))
 
 

@@ -9,9 +9,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.errors import DomainError
 from accounts.models import Environment
-from annotation.errors import ImportRefused, InvalidKey, InvalidStudy, StudyExists
+from annotation.errors import StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
 from annotation.rights import (
@@ -24,7 +23,7 @@ from annotation.rights import (
     study_creators_page,
 )
 from dashboard import actions
-from dashboard.http import render_form
+from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
@@ -149,21 +148,15 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
     """Create the study. Return None, with errors in the form, if it was refused."""
-    try:
+    with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings.title)
-        made = actions.create_study(slug=slug, config=config, **by_and_now(request))
-    except StudyExists as error:
-        form.add_error("slug", str(error))
-    except InvalidStudy as error:
-        form.refuse(error.problems or {"": str(error)})
-    except (ImportRefused, InvalidKey) as error:
-        for problem in error.problems:
-            form.add_error(None, str(problem))
-    except DomainError as error:
-        form.add_error(None, str(error))
-    else:
-        messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})
-        return made
+        try:
+            made = actions.create_study(slug=slug, config=config, **by_and_now(request))
+        except StudyExists as error:
+            form.add_error("slug", str(error))
+        else:
+            messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})
+            return made
     return None
 
 

@@ -15,7 +15,6 @@ from annotation.actions import add_consent_text, change_study, set_design, set_i
 from annotation.actions.instructions import texts_of
 from annotation.actions.studies import fixed_of, settings_of
 from annotation.design import fills_exactly, people_needed
-from annotation.errors import InvalidStudy
 from annotation.forms import instructions_context
 from annotation.models import LIVING, Enrollment, Study
 from annotation.protocols import is_installed
@@ -23,7 +22,7 @@ from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, r
 from annotation.rules import unserved_in_words
 from annotation.strata import fill_of_strata, unserved_strata
 from dashboard import actions
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.forms import (
@@ -47,14 +46,12 @@ from qualification.models import Round
 def settings(request: HttpRequest, study: Study) -> HttpResponse:
     """Show every decision about the study. A POST changes its settings."""
     form = _form(request, study)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         changes = {name: form.cleaned_data[name] for name in form.fields}
-        try:
+        with ErrorsInForm(form):
             change_study(study=study, changes=changes, **by_and_now(request))
             messages.success(request, _("The settings are saved."))
             return redirect("dashboard:settings", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     return _page(request, study, form=form)
 
 
@@ -84,14 +81,12 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     texts = texts_of(study)
     texts |= {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}
     form = InstructionsForm(study.protocol, request.POST or None, initial=texts)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             made = set_instructions(study=study, **by_and_now(request), **form.texts())
             said = _("Version %(version)s of the instructions is in force.") % {"version": made.version}
             messages.success(request, said)
             return redirect("dashboard:instructions", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     context = {
         "form": form,
         "versions": study.instruction_texts.select_related("created_by").order_by("-version"),
@@ -199,13 +194,11 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
     load = "\n".join(f"{stratum.name}: {stratum.load}" for stratum in study.strata.all())
     initial = {"by_column": study.stratum_field, "load": load}
     form = DesignForm(study, request.POST or None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             set_design(study=study, **form.cleaned_data, **by_and_now(request))
             messages.success(request, _("The design is saved."))
             return redirect("dashboard:design", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     strata = [each for each in fill_of_strata(study) if each.load]
     context = {
         "form": form if study.state == Study.State.DRAFT else None,
