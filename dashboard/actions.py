@@ -344,7 +344,7 @@ def let_take_test_again(
 
     ``was_somebody_else``: another person took the test, or declined, by typing this annotator's id. Then
     unproven visits are worth nothing, their attempts are not paid, and consent is asked for again. ``seen``:
-    :attr:`Retaking.seen` of the page that the researcher decided on; None skips this check.
+    :func:`newest_step` when the researcher opened the page; None skips this check.
 
     Raise ``annotation.errors.ReasonMissing``, and ``WrongState`` for an annotator who is suspended or has
     left, or whose consent, tests or visits have changed since ``seen``.

@@ -97,24 +97,14 @@ def votes_in_the_last_hour(study: Study, *, now: datetime) -> int:
 
 
 def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:
-    """Return the first 50 active leases by their end, and whether there are more."""
-    held = (
+    """Return the first 50 active leases by their end (``ran_out``: it is over), and if there are more."""
+    held = list(
         Assignment.objects.filter(enrollment__study=study, state=Assignment.State.LEASED)
+        .annotate(ran_out=Q(lease_expires_at__lte=now))
         .select_related("story", "enrollment")
         .order_by("lease_expires_at", "pk")[: LEASES_SHOWN + 1]
     )
-    rows = [
-        {
-            "number": assignment.pk,
-            "pseudonym": assignment.enrollment.pseudonym,
-            "story_id": assignment.story.story_id,
-            "served_at": assignment.served_at,
-            "lease_expires_at": assignment.lease_expires_at,
-            "ran_out": assignment.lease_expires_at <= now,
-        }
-        for assignment in held
-    ]
-    return {"rows": rows[:LEASES_SHOWN], "more": len(rows) > LEASES_SHOWN}
+    return {"rows": held[:LEASES_SHOWN], "more": len(held) > LEASES_SHOWN}
 
 
 def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:

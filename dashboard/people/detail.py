@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
-from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
@@ -72,14 +71,6 @@ class GroupMembership:
         return self.grant is not None and self.grant.state not in OUT
 
 
-def story_address(study: Study, story_id: str) -> str:
-    """Return the address of the researchers' page about a story."""
-    try:
-        return reverse("dashboard:story", args=[study.slug, story_id])
-    except NoReverseMatch:
-        return ""
-
-
 def answer_rows(
     study: Study, enrollment: Enrollment, votes: Sequence[Vote], passed: Mapping[int, bool]
 ) -> list[dict[str, Any]]:
@@ -93,7 +84,6 @@ def answer_rows(
         {
             "vote": vote,
             "story_id": vote.assignment.story.story_id,
-            "address": story_address(study, vote.assignment.story.story_id),
             "state": vote.assignment.get_state_display(),
             "cells": _cells(study.protocol, vote, others),
             "passed": passed.get(vote.pk),
@@ -264,41 +254,28 @@ _OWN_STEPS = (
 """Events after which a researcher's open form is outdated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retaking:
-    """A participant's tests and visits, and whether they may retake the test.
+def retaking_of(person: Enrollment) -> dict[str, Any]:
+    """Return the participant's tests and visits from platforms, and whether they may retake the test.
 
     ``two_visits``: an unproven visit hands in the test of an earlier one, perhaps of another person.
+    ``is_consent``: it is about consent alone, since the study has no test of its own. ``seen``: that of
+    :func:`dashboard.actions.let_take_test_again`.
     """
-
-    attempts: list[Attempt]
-    visits: list[Visit]
-    unproven: int
-    two_visits: bool
-    is_possible: bool
-    is_consent: bool
-    """It is about consent alone: the study has no test of its own."""
-    seen: int
-    """The number of the person's newest step towards the test, or of its being given back; 0: none."""
-
-
-def retaking_of(person: Enrollment) -> Retaking:
-    """Return the participant's tests, and visits from platforms as far as they are known here."""
     seen = newest_step(person)  # first: what comes after it has not been seen
     attempts = list(Attempt.objects.filter(enrollment=person).select_related("round"))
     has_test = person.study.gate != Study.Gate.NOT_REQUIRED
     began: dict[str, Any] = {Enrollment.State.CONSENTED: bool(attempts), Enrollment.State.INVITED: False}
     has_something = began.get(person.state, has_test or person.state == Enrollment.State.DECLINED)
     visits = Visit.objects.filter(enrollment=person, campaign__isnull=False)
-    return Retaking(
-        attempts=attempts,
-        visits=list(visits.select_related("campaign", "session", "submission").order_by("pk")),
-        unproven=unproven_visits(person).count(),
-        two_visits=visits.filter(CARRIED, session__state="open", session__identity_claimed=True).exists(),
-        is_possible=person.state in rules.BEFORE_OR_AFTER_TEST and bool(has_something),
-        is_consent=not has_test,
-        seen=seen,
-    )
+    return {
+        "attempts": attempts,
+        "visits": list(visits.select_related("campaign", "session", "submission").order_by("pk")),
+        "unproven": unproven_visits(person).count(),
+        "two_visits": visits.filter(CARRIED, session__state="open", session__identity_claimed=True).exists(),
+        "is_possible": person.state in rules.BEFORE_OR_AFTER_TEST and bool(has_something),
+        "is_consent": not has_test,
+        "seen": seen,
+    }
 
 
 def newest_step(person: Enrollment) -> int:

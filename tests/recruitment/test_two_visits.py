@@ -89,7 +89,7 @@ def test_who_comes_second_hands_that_test_in_and_is_told_whom_to_write_to(
 
         assert real.heading == "One last step: hand it in"
         assert "If it wasn’t you, write to study@example.org, and they will let you in." in said(real)
-    assert retaking_of(person()).two_visits
+    assert retaking_of(person())["two_visits"]
 
 
 def test_who_comes_second_elsewhere_is_told_whom_to_write_to(trial: Campaign) -> None:

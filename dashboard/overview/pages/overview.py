@@ -31,7 +31,6 @@ from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.overview import queries
 from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_step
 from dashboard.overview.queries import waiting
-from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
@@ -82,8 +81,6 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
     found, underway = store.refreshed(study, now=now)
     document = found.document if found else None
     leases, shares = queries.leases_of(study, now=now), queries.people_of(study)
-    for row in leases["rows"]:
-        row["address"] = story_address(study, row["story_id"])
     context = {
         "figures": found,
         "underway": underway,

@@ -64,7 +64,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     form = SearchForm(request.GET)
     search = form.search()
     page = people_page(study, search)
-    if len(page.rows) == 1 and page.rows[0].enrollment.pseudonym == search.name:
+    if len(page.rows) == 1 and page.rows[0].pseudonym == search.name:
         return redirect("dashboard:person", slug=study.slug, pseudonym=search.name)
     wanted = {name: value for name, value in form.cleaned_data.items() if value and name != "before"}
     context = {

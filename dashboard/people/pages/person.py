@@ -26,7 +26,6 @@ from dashboard.people.detail import (
     memberships_of,
     narrowed,
     retaking_of,
-    story_address,
     suspension_of,
 )
 from dashboard.qualification.figures import attempts_of
@@ -114,7 +113,7 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
 def _person(
     study: Study, document: dict[str, Any], own: dict[str, Any], closed: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the participant's figures, with each flag's evidence as (story id, address).
+    """Return the participant's figures, with each flag's evidence: ids of stories.
 
     Checks that are closed to the reader are left out: a failed one reveals the accepted answers.
     """
@@ -122,8 +121,7 @@ def _person(
     row = tables.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
     secret = ids_of_checks(study, closed)
     for flag in row["flagged"]:
-        named = [story_id for story_id in flag["evidence"] if story_id not in secret]
-        flag["stories"] = [(story_id, story_address(study, story_id)) for story_id in named]
+        flag["stories"] = [story_id for story_id in flag["evidence"] if story_id not in secret]
     return row
 
 

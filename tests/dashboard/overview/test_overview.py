@@ -282,7 +282,7 @@ def test_who_is_suspended_and_excluded_has_been_decided_about(boss: Client) -> N
         ("1 suspended participant whose votes still count", "/studies/pilot/people/?state=undecided")
     ]
     listed = people_page(study, Search(state=UNDECIDED))
-    assert [row.enrollment.pk for row in listed.rows] == [waiting.pk]
+    assert [row.pk for row in listed.rows] == [waiting.pk]
     assert "1 participant" in words(boss.get("/studies/pilot/people/?state=undecided").content)
 
 

@@ -88,7 +88,7 @@ def everybody(study: Study, **search: Any) -> list[int]:
     before = 0
     while True:
         page = people_page(study, Search(**search, before=before))
-        found += [row.enrollment.pk for row in page.rows]
+        found += [row.pk for row in page.rows]
         if not page.next:
             assert len(found) == page.found
             return found

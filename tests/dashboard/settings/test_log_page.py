@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Q
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -20,7 +21,7 @@ from annotation import actions, rules
 from annotation.models import Enrollment, Event, Membership, Story, Study
 from dashboard.http import guarded
 from dashboard.settings.pages import log
-from dashboard.settings.pages.log import EVERYDAY, PAGE, LogFilter, events_of, newest, stream_of
+from dashboard.settings.pages.log import EVERYDAY, PAGE, events_of, newest, stream_of
 from qualification import actions as qualification_actions
 from recruitment import actions as recruitment_actions
 from tests import builders
@@ -206,7 +207,7 @@ def test_a_stream_holds_few_events_however_many_there_are(
     for number in range(21):
         remark(study, str(number))
     with CaptureQueriesContext(connection) as queries:
-        assert len(list(stream_of(study, LogFilter(kind="study_paused")))) == 21
+        assert len(list(stream_of(study, Q(type="study_paused"), decisions=False))) == 21
     assert len(queries) == 6
     assert all("LIMIT 4" in query["sql"] for query in queries)
 
@@ -290,14 +291,14 @@ def test_pages_of_decisions_follow_each_other_and_look_through_no_votes(study: S
     for number in range(3 * PAGE):
         remark(study, str(number), type=kinds[number % 3], at=moment + timedelta(seconds=number // 40))
     before, seen = None, []
-    while batch := newest(study, LogFilter(decisions=True), PAGE, before=before):
+    while batch := newest(study, Q(), PAGE, decisions=True, before=before):
         seen += [event.note for event in batch]
         before = batch[-1]
-    whole = [event.note for event in events_of(study, LogFilter()) if event.type not in EVERYDAY]
+    whole = [event.note for event in events_of(study, Q()) if event.type not in EVERYDAY]
     assert seen == whole
     assert len(seen) > 2 * PAGE
     with CaptureQueriesContext(connection) as queries:
-        newest(study, LogFilter(decisions=True), PAGE)
+        newest(study, Q(), PAGE, decisions=True)
     assert len(queries) == 2
     assert "vote_submitted" not in queries[0]["sql"]
 
@@ -307,11 +308,11 @@ def test_every_filter_reads_its_index_from_the_end(study: Study, auditor: User, 
     """Among many events no filter sorts or looks through them: the plan is one walk along an index."""
     (person,) = actions.invite(study=study, count=1, by=None, now=timezone.now())
     chosen = {
-        "nothing": LogFilter(),
-        "kind": LogFilter(kind="study_paused"),
-        "who": LogFilter(who=auditor),
-        "person": LogFilter(person=person),
-        "days": LogFilter(since=LONG_AGO, until=timezone.now()),
+        "nothing": Q(),
+        "kind": Q(type="study_paused"),
+        "who": Q(actor=auditor),
+        "person": Q(enrollment=person),
+        "days": Q(at__gte=LONG_AGO, at__lt=timezone.now()),
     }[asked]
     index = {
         "nothing": "events_of_study",
