@@ -340,27 +340,13 @@ def _parsed(after: str) -> tuple[bool, int | None]:
     return (True, None) if number is None or after[0] not in "wo" else (after[0] == "w", number)
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """An annotator's newest attempt. ``passed`` is None until it is handed in."""
+def newest_attempts(study: Study, annotators: Collection[int]) -> dict[int, Attempt]:
+    """Return the newest attempt of those annotators who began the test, by annotator. One query.
 
-    passed: bool | None
-    right: int
-    """Stories without a mistake."""
-    stories: int
-
-
-def test_results(study: Study, annotators: Collection[int]) -> dict[int, TestResult]:
-    """Return the newest results of those annotators who began the test, by annotator. One query."""
-    story, mistaken = "answers__round_story", Q(answers__accepted=False)
-    attempts = (
-        Attempt.objects.filter(enrollment__study=study, enrollment__annotator__in=annotators)
-        .exclude(state="void")
-        .annotate(looked_at=Count(story, distinct=True), wrong=Count(story, filter=mistaken, distinct=True))
-        .order_by("pk")
-        .values_list("enrollment__annotator", "passed", "looked_at", "wrong")
-    )
-    return {
-        annotator: TestResult(passed, looked_at - wrong, looked_at)
-        for annotator, passed, looked_at, wrong in attempts
-    }
+    Each has the number of ``stories`` answered, and of those ``right``, without a mistake.
+    """
+    stories = Count("answers__round_story", distinct=True)
+    wrong = Count("answers__round_story", filter=Q(answers__accepted=False), distinct=True)
+    theirs = Attempt.objects.standing().filter(enrollment__study=study, enrollment__annotator__in=annotators)
+    attempts = theirs.annotate(stories=stories, right=stories - wrong).select_related("enrollment")
+    return {attempt.enrollment.annotator_id: attempt for attempt in attempts.order_by("pk")}

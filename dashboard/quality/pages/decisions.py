@@ -4,20 +4,17 @@ Where a filter selects stories, experts decide about a story without seeing its 
 more than half of the participants is the label, they decide about those that have none, beside the answers.
 """
 
-import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, TextChoices
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation import actions
@@ -49,23 +46,16 @@ MANY = 500
 """Decisions; comparing more with the votes is too slow for a page."""
 
 
-class Queue(enum.StrEnum):
+class Queue(TextChoices):
     """The reason for giving a story to an expert."""
 
-    SPLIT = "split"
-    DROPPED = "dropped"
-    LINT = "lint"
-    UNDECIDED = "undecided"
-    UNRECONCILED = "unreconciled"
+    SPLIT = "split", gettext_lazy("stories decided by one vote")
+    DROPPED = "dropped", gettext_lazy("stories that the filter drops")
+    LINT = "lint", gettext_lazy("stories with a lint warning")
+    UNDECIDED = "undecided", gettext_lazy("stories with undecided labels")
+    UNRECONCILED = "unreconciled", gettext_lazy("stories whose lists are to be reconciled")
 
 
-QUEUES: dict[Queue, Promise] = {
-    Queue.SPLIT: gettext_lazy("stories decided by one vote"),
-    Queue.DROPPED: gettext_lazy("stories that the filter drops"),
-    Queue.LINT: gettext_lazy("stories with a lint warning"),
-    Queue.UNDECIDED: gettext_lazy("stories with undecided labels"),
-    Queue.UNRECONCILED: gettext_lazy("stories whose lists are to be reconciled"),
-}
 QUEUES_OF: dict[Resolution, tuple[Queue, ...]] = {
     "filter": (Queue.SPLIT, Queue.DROPPED, Queue.LINT),
     "majority": (Queue.UNDECIDED,),
@@ -75,41 +65,36 @@ QUEUES_OF: dict[Resolution, tuple[Queue, ...]] = {
 """The queues of studies by the resolution of their protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The next story to decide about; without one, ``further`` is where to search on (empty: at the end)."""
+def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> tuple[Story | None, str]:
+    """Return the next main story, by id, in the queue that no expert has decided about.
 
-    story: Story | None
-    further: str = ""
-
-
-def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
-    """Return the next main story, by id, in the queue that no expert has decided about."""
+    Without one, the text is the id after which to search on; empty at the end.
+    """
     stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
-    window = list(stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT])
-    stories = stories.filter(story_id__lte=window[0]) if window else stories
-    if queue in (Queue.UNDECIDED, Queue.UNRECONCILED):
-        return _judged(study, queue, stories.filter(has_free_slot=False)) or Step(
-            None, window[0] if window else ""
-        )
+    window = stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+    stories = stories.filter(story_id__lte=window) if window else stories
     undecided = stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
-    if queue == Queue.LINT:
+    found, stopped = None, ""
+    if queue in (Queue.UNDECIDED, Queue.UNRECONCILED):
+        found, stopped = _judged(study, queue, stories.filter(has_free_slot=False))
+    elif queue == Queue.LINT:
         found = undecided.filter(Exists(LintFinding.objects.filter(story=OuterRef("pk")))).first()
-        return Step(found, "" if found or not window else window[0])
-    return _judged(study, queue, objected_to(undecided)) or Step(None, window[0] if window else "")
+    else:
+        found, stopped = _judged(study, queue, objected_to(undecided))
+    return found, "" if found else stopped or window or ""
 
 
-def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None:
-    """Return the first story that the votes put into the queue, or None if there is none."""
+def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> tuple[Story | None, str]:
+    """Return the first story that the votes put into the queue, or the id where the search stopped early."""
     last, looked = "", 0
     while batch := list(stories.filter(story_id__gt=last)[:JUDGED]):
         for story, is_wanted in zip(batch, _wanted(study, queue, batch), strict=True):
             if is_wanted:
-                return Step(story)
+                return story, ""
         last, looked = batch[-1].story_id, looked + len(batch)
         if looked >= AT_MOST:
-            return Step(None, last)
-    return None
+            return None, last
+    return None, ""
 
 
 def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
@@ -187,7 +172,7 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
         "more": max(0, number - SHOWN),
-        "queues": [(queue, QUEUES[queue]) for queue in QUEUES_OF[study.protocol.resolution]],
+        "queues": [(queue, queue.label) for queue in QUEUES_OF[study.protocol.resolution]],
     }
     return render(request, "dashboard/quality/decisions.html", context)
 
@@ -255,13 +240,13 @@ def next_decision(request: HttpRequest, study: Study) -> HttpResponse:
     queue, after = _queue(request, study), request.GET.get("after", "")
     if queue is None or "\0" in after:  # PostgreSQL takes no such text
         return redirect("dashboard:decisions", slug=study.slug)
-    step = next_to_decide(study, queue, after=after)
-    if step.story:
-        here = reverse("dashboard:decide_story", args=[study.slug, step.story.story_id])
+    story, further = next_to_decide(study, queue, after=after)
+    if story:
+        here = reverse("dashboard:decide_story", args=[study.slug, story.story_id])
         return redirect(f"{here}?{urlencode({'queue': queue})}")
     context = {
-        "queue": QUEUES[queue],
-        "further": "?" + urlencode({"queue": queue, "after": step.further}) if step.further else "",
+        "queue": queue.label,
+        "further": "?" + urlencode({"queue": queue, "after": further}) if further else "",
     }
     return render(request, "dashboard/quality/no_decision.html", context)
 

@@ -18,7 +18,8 @@ from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, number_in
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
 from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
-from dashboard.recruitment.queries import TestResult, open_mismatches, test_results
+from dashboard.recruitment.queries import newest_attempts, open_mismatches
+from qualification.models import Attempt
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
 from recruitment.marketplace import NEVER_APPROVED, Status
@@ -48,7 +49,7 @@ def mismatches(request: HttpRequest, study: Study) -> HttpResponse:
     people = [person_of_mismatch(mismatch).pk for mismatch in page]
     # The others only have a submission on the platform.
     enrolled = set(study.enrollments.filter(annotator__in=people).values_list("annotator", flat=True))
-    tests = test_results(study, enrolled)
+    tests = newest_attempts(study, enrolled)
     comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
     context = {
         "page": page,
@@ -126,7 +127,7 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
 
 
 def _row(
-    study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, TestResult]
+    study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, Attempt]
 ) -> dict[str, Any]:
     visit = visit_of_mismatch(mismatch)
     campaign = mismatch.campaign

@@ -18,7 +18,8 @@ from dashboard.http import ErrorsAsMessages, csv_stream, number_in
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
 from dashboard.recruitment.forms import PaymentFilter
-from dashboard.recruitment.queries import TestResult, submissions_page, test_results
+from dashboard.recruitment.queries import newest_attempts, submissions_page
+from qualification.models import Attempt
 from recruitment import actions
 from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
@@ -36,7 +37,7 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     after = request.GET.get("after", "")
     only = number_in(request.GET.get("only"))
     rows, following = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
-    tests = test_results(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
+    tests = newest_attempts(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
     context = {
         "campaign": campaign,
         "next": f"after={following}" if following else "",
@@ -85,7 +86,7 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
-def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[str, Any]:
+def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str, Any]:
     visit = submission.visit
     minutes = None
     if visit and visit.handed_in_at:

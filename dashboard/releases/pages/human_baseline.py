@@ -157,13 +157,6 @@ WHO = (
 """Only ``manage.py draw_baseline`` can give the study a round of its own, from a file."""
 
 
-VIEWERS = (
-    (Viewers.AUTO, gettext_lazy("Exclude them if enough others remain")),
-    (Viewers.EXCLUDE, gettext_lazy("Exclude them")),
-    (Viewers.ADMIT, gettext_lazy("They may take part")),
-)
-
-
 class BaselineForm(StudyForm):
     """The settings of a human baseline, drawn from a release."""
 
@@ -182,7 +175,7 @@ class BaselineForm(StudyForm):
     who = one_of(gettext_lazy("Who may answer"), WHO, initial=Who.QUALIFIED)
     viewers = one_of(
         gettext_lazy("Participants who were shown these stories in the released study"),
-        VIEWERS,
+        Viewers.choices,
         gettext_lazy("They have read both actions and thought about them."),
         initial=Viewers.AUTO,
     )

@@ -146,10 +146,10 @@ def test_a_look_that_came_to_none_is_gone_on_with(
 def walk(study: Study, queue: Queue) -> list[str]:
     found, after = [], ""
     while True:
-        step = next_to_decide(study, queue, after=after)
-        if step.story:
-            found.append(step.story.story_id)
-        after = step.story.story_id if step.story else step.further
+        story, further = next_to_decide(study, queue, after=after)
+        if story:
+            found.append(story.story_id)
+        after = story.story_id if story else further
         if not after:
             return found
 
