@@ -57,16 +57,15 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 def described(
+    operation: str,
     answers: Mapping[Any, Any],
     *refusals: int,
     access: tuple[int, ...] = (403, 404),
-    operation: str,
-    says: str,
     takes: Any = None,
     query: Any = None,
     headers: tuple[OpenApiParameter, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Document a view's method in the schema.
+    """Document a view's method in the schema: the first sentence of its docstring is the summary.
 
     ``answers`` maps statuses to responses; ``refusals`` are the statuses of its problems besides those of
     ``access``, of a body and of a query string, and :data:`ALWAYS`. ``takes`` is the body, ``query`` the
@@ -80,15 +79,19 @@ def described(
     }
     retry = () if RETRY_AFTER in headers else (ALWAYS_RETRY_AFTER,)
     parameters = [*([query] if query else []), *headers, *retry]
-    decorate: Callable[[Any], Any] = extend_schema(
-        operation_id=operation,
-        summary=says,
-        description="",
-        request=takes,
-        responses={**answers, **problems},
-        parameters=parameters,
-        tags=["tomannot"],
-    )
+
+    def decorate(method: Any) -> Any:
+        summary, _dot, description = " ".join(method.__doc__.split()).partition(". ")
+        return extend_schema(
+            operation_id=operation,
+            summary=summary,
+            description=description,
+            request=takes,
+            responses={**answers, **problems},
+            parameters=parameters,
+            tags=["tomannot"],
+        )(method)
+
     return decorate
 
 

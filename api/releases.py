@@ -19,27 +19,24 @@ class ReleasesView(StudyView):
 
     scopes: ClassVar[Any] = {"GET": Scope.RELEASES_READ, "POST": Scope.RELEASES_WRITE}
 
-    @described(
-        {200: responses.ReleasesOut},
-        operation="listReleases",
-        says="The releases of a study, also unfinished and failed ones",
-        query=requests.NumberPage,
-    )
+    @described("listReleases", {200: responses.ReleasesOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str) -> Response:
-        """Newest first, paginated."""
+        """The releases of a study, also unfinished and failed ones. Newest first, paginated."""
         found = Release.objects.filter(study=self.study).select_related("study", "withdrawal")
         return self.page(found, responses.ReleaseOut, requests.NumberPage, by="-number")
 
     @described(
+        "publishRelease",
         {200: responses.ReleaseOut, 202: responses.ReleaseOut},
         409,
-        operation="publishRelease",
-        says="Publish a release",
         takes=requests.NewRelease,
         headers=(LOCATION,),
     )
     def post(self, request: Any, slug: str) -> Response:
-        """A worker builds it. 200: a release of this number exists already and is returned."""
+        """Publish a release.
+
+        A worker builds it. 200: a release of this number exists already and is returned.
+        """
         asked = self.read(requests.NewRelease)
         release, is_new = actions.publish_once(
             study=self.study,
@@ -58,13 +55,12 @@ class ReleaseView(StudyView):
 
     scopes: ClassVar[Any] = {"GET": Scope.RELEASES_READ}
 
-    @described(
-        {200: responses.ReleaseWithFiles},
-        operation="getRelease",
-        says="A release and the addresses of its files",
-    )
+    @described("getRelease", {200: responses.ReleaseWithFiles})
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """The addresses of the files are public: they need no token."""
+        """A release and the addresses of its files.
+
+        The addresses of the files are public: they need no token.
+        """
         found = Release.objects.select_related("study", "withdrawal")
         release = found.filter(study=self.study, number=number).first()
         if release is None:

@@ -71,15 +71,9 @@ class StoriesView(StudyView):
     parser_classes: ClassVar[Any] = [JsonLines, NewlineJson, CommaSeparated]
     largest = settings.IMPORT_MAX_MB * 1_000_000
 
-    @described(
-        {200: responses.StoriesOut},
-        409,
-        operation="listStories",
-        says="The main stories of a study, with their verdicts so far",
-        query=requests.StoryPage,
-    )
+    @described("listStories", {200: responses.StoriesOut}, 409, query=requests.StoryPage)
     def get(self, request: Any, slug: str) -> Response:
-        """Ordered by id, paginated."""
+        """The main stories of a study, with their verdicts so far. Ordered by id, paginated."""
         asked = self.read(requests.StoryPage, query=True)
         size = asked.pop("limit")
         page = story_page(self.study, Search(**asked), size=size)
@@ -87,15 +81,17 @@ class StoriesView(StudyView):
         return Response({"results": rows, "next": self.next_page(page.next or None)})
 
     @described(
+        "importStories",
         {202: responses.ImportOut},
-        operation="importStories",
-        says="Import a story file, or check it",
         takes={parser.media_type: bytes for parser in parser_classes},
         query=requests.Upload,
         headers=(LOCATION,),
     )
     def post(self, request: Any, slug: str) -> Response:
-        """All or nothing. Stories that exist already are left unchanged, so a request can be repeated."""
+        """Import a story file, or check it.
+
+        All or nothing. Stories that exist already are left unchanged, so a request can be repeated.
+        """
         asked = self.read(requests.Upload, query=True)
         file = request.data
         if not isinstance(file, TemporaryUploadedFile) or not file.size:
@@ -119,14 +115,9 @@ class ImportsView(StudyView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ}
 
-    @described(
-        {200: responses.ImportsOut},
-        operation="listImports",
-        says="The imports and checks of files",
-        query=requests.NumberPage,
-    )
+    @described("listImports", {200: responses.ImportsOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str) -> Response:
-        """Newest first, paginated."""
+        """The imports and checks of files. Newest first, paginated."""
         found = StoryImport.objects.filter(study=self.study)
         return self.page(found, responses.ImportOut, requests.NumberPage, by="-pk")
 
@@ -145,20 +136,14 @@ class ImportView(_ImportView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ, "POST": Scope.STORIES_WRITE}
 
-    @described({200: responses.ImportOut}, operation="getImport", says="What came of a file")
+    @described("getImport", {200: responses.ImportOut})
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """The import's state and its number of stories."""
+        """What came of a file. The import's state and its number of stories."""
         return Response(responses.ImportOut(self.job(number)).data)
 
-    @described(
-        {200: responses.ImportOut},
-        409,
-        operation="decideImport",
-        says="Import a file that was checked, or drop it",
-        takes=requests.Decision,
-    )
+    @described("decideImport", {200: responses.ImportOut}, 409, takes=requests.Decision)
     def post(self, request: Any, slug: str, number: int) -> Response:
-        """Repeating a decision changes nothing."""
+        """Import a file that was checked, or drop it. Repeating a decision changes nothing."""
         job = self.job(number)
         decide = DECISIONS[self.read(requests.Decision)["decision"]]
         job = decide(story_import=job, by=self.user, now=clock.now())
@@ -170,14 +155,9 @@ class ImportProblemsView(_ImportView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ}
 
-    @described(
-        {200: responses.ImportProblemsOut},
-        operation="listImportProblems",
-        says="What is wrong with a file, by line",
-        query=requests.NumberPage,
-    )
+    @described("listImportProblems", {200: responses.ImportProblemsOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """In the order of the file, paginated."""
+        """What is wrong with a file, by line. In the order of the file, paginated."""
         found = ImportProblem.objects.filter(story_import=self.job(number))
         return self.page(found, responses.ImportProblemOut, requests.NumberPage, by="pk")
 
@@ -208,15 +188,12 @@ class Export(StudyView):
 class JsonLinesView(Export):
     """``studies/<slug>/votes.jsonl``"""
 
-    @described(
-        {(200, "application/jsonl"): str},
-        409,
-        operation="exportVotes",
-        says="All votes of a study as JSON lines; docs/api.md lists the fields",
-        query=requests.VotesSince,
-    )
+    @described("exportVotes", {(200, "application/jsonl"): str}, 409, query=requests.VotesSince)
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
-        """A stream. If it is cut off, its last chunk is missing, which clients report as an error."""
+        """All votes of a study as JSON lines; docs/api.md lists the fields.
+
+        A stream. If it is cut off, its last chunk is missing, which clients report as an error.
+        """
         since = self.read(requests.VotesSince, query=True).get("since")
         rows = json_rows(votes_of(self.study, since=since), self.study.protocol.questions)
         return self.answer(json_pieces(rows), "jsonl", "application/jsonl")
@@ -225,15 +202,12 @@ class JsonLinesView(Export):
 class CsvView(Export):
     """``studies/<slug>/votes.csv``"""
 
-    @described(
-        {(200, "text/csv"): str},
-        409,
-        operation="exportVotesAsCsv",
-        says="All votes of a study as CSV, safe from formula injection",
-        query=requests.VotesSince,
-    )
+    @described("exportVotesAsCsv", {(200, "text/csv"): str}, 409, query=requests.VotesSince)
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
-        """A stream, like the export as JSON lines."""
+        """All votes of a study as CSV, safe from formula injection.
+
+        A stream, like the export as JSON lines.
+        """
         since = self.read(requests.VotesSince, query=True).get("since")
         # The questions are read before the first byte, so that a missing protocol is a refusal, not a cut.
         keys = questions_of(self.study)

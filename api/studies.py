@@ -31,9 +31,9 @@ class TokenView(ApiView):
 
     scopes: ClassVar[Any] = {"GET": None}
 
-    @described({200: responses.TokenOut}, access=(), operation="getToken", says="The token of the request")
+    @described("getToken", {200: responses.TokenOut}, access=())
     def get(self, request: Any) -> Response:
-        """The token's name, owner, scopes and expiry."""
+        """The token of the request. The token's name, owner, scopes and expiry."""
         return Response(responses.TokenOut(self.token).data)
 
 
@@ -42,28 +42,24 @@ class StudiesView(ApiView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "POST": Scope.STUDIES_WRITE}
 
-    @described(
-        {200: responses.StudiesOut},
-        access=(403,),
-        operation="listStudies",
-        says="The studies that the token gives access to",
-        query=requests.StudyPage,
-    )
+    @described("listStudies", {200: responses.StudiesOut}, access=(403,), query=requests.StudyPage)
     def get(self, request: Any) -> Response:
-        """Ordered by slug, paginated."""
+        """The studies that the token gives access to. Ordered by slug, paginated."""
         return self.page(token_studies(self.token), responses.StudyOut, requests.StudyPage, by="slug")
 
     @described(
+        "createStudy",
         {201: responses.StudyWithBlockers},
         409,
         access=(403,),
-        operation="createStudy",
-        says="Create a study, as a draft",
         takes=requests.NewStudy,
         headers=(LOCATION,),
     )
     def post(self, request: Any) -> Response:
-        """Needs an owner with the right to create studies, and a token for all of the owner's studies."""
+        """Create a study, as a draft.
+
+        Needs an owner with the right to create studies, and a token for all of the owner's studies.
+        """
         if not self.user.has_perm(CREATE) or self.token.study_id:
             raise PermissionDenied("Creating a study needs that right, and a token for all studies.")
         config, slug = _configuration(self.read(requests.NewStudy))
@@ -78,19 +74,14 @@ class OneStudyView(StudyView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "PATCH": Scope.STUDIES_WRITE}
 
-    @described({200: responses.StudyWithBlockers}, operation="getStudy", says="A study")
+    @described("getStudy", {200: responses.StudyWithBlockers})
     def get(self, request: Any, slug: str) -> Response:
-        """The study's settings, its state, and the reasons why it cannot open yet."""
+        """A study. The study's settings, its state, and the reasons why it cannot open yet."""
         return Response(responses.StudyWithBlockers(self.study).data)
 
-    @described(
-        {200: responses.StudyWithBlockers},
-        operation="changeStudy",
-        says="Change settings of a study",
-        takes=requests.StudyChanges,
-    )
+    @described("changeStudy", {200: responses.StudyWithBlockers}, takes=requests.StudyChanges)
     def patch(self, request: Any, slug: str) -> Response:
-        """All or nothing: if one change is impossible, none is made."""
+        """Change settings of a study. All or nothing: if one change is impossible, none is made."""
         changes = self.read(requests.StudyChanges)
         study = annotation_actions.change_study(
             study=self.study, changes=changes, by=self.user, now=clock.now()
@@ -103,15 +94,12 @@ class StateView(StudyView):
 
     scopes: ClassVar[Any] = {"PUT": Scope.STUDIES_WRITE}
 
-    @described(
-        {200: responses.StudyWithBlockers},
-        409,
-        operation="setState",
-        says="Open, pause or close a study",
-        takes=requests.NewState,
-    )
+    @described("setState", {200: responses.StudyWithBlockers}, 409, takes=requests.NewState)
     def put(self, request: Any, slug: str) -> Response:
-        """Requesting the current state changes nothing. Campaigns move with the study as on its page."""
+        """Open, pause or close a study.
+
+        Requesting the current state changes nothing. Campaigns move with the study as on its page.
+        """
         given = self.read(requests.NewState)
         state, study = Study.State(given["state"]), self.study
         if study.state != state:
@@ -150,9 +138,12 @@ class ProgressView(StudyView):
 
     scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ}
 
-    @described({200: responses.Progress}, operation="getProgress", says="The progress of a study")
+    @described("getProgress", {200: responses.Progress})
     def get(self, request: Any, slug: str) -> Response:
-        """The overview's figures. Those that need all votes are null until a worker has computed them."""
+        """The progress of a study.
+
+        The overview's figures. Those that need all votes are null until a worker has computed them.
+        """
         now = clock.now()
         found, underway = store.refreshed(self.study, now=now)
         document = found.document if found else None
@@ -178,14 +169,13 @@ class StatisticsView(StudyView):
     scopes: ClassVar[Any] = {"GET": Scope.STATISTICS_READ}
 
     @described(
-        {200: responses.Statistics, 202: responses.FiguresState},
-        409,
-        operation="getStatistics",
-        says="Agreement, retention and verdicts over all votes",
-        headers=(RETRY_AFTER,),
+        "getStatistics", {200: responses.Statistics, 202: responses.FiguresState}, 409, headers=(RETRY_AFTER,)
     )
     def get(self, request: Any, slug: str) -> Response:
-        """The newest figures. 202: they are being computed for the first time; ask again."""
+        """Agreement, retention and verdicts over all votes.
+
+        The newest figures. 202: they are being computed for the first time; ask again.
+        """
         found, underway = store.refreshed(self.study, now=clock.now())
         state = {"made_at": found.begun_at if found else None, "underway": underway}
         if found is None:
