@@ -6,9 +6,7 @@ from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
-from accounts.models import Environment
 from annotation import actions as annotation_actions
-from annotation.actions import StudySettings
 from annotation.models import Assignment, Study
 from annotation.rights import CREATE, token_studies
 from api import requests, responses
@@ -19,8 +17,6 @@ from dashboard import actions
 from dashboard.figures import store
 from dashboard.overview import queries
 from dashboard.recruitment.study_state import CLOSE, OPEN, PAUSE
-from dashboard.settings.configuration import StudyConfiguration
-from dashboard.settings.forms import NO_TEST, SAMPLE_TEST, filled_in
 from tomannot import clock
 
 MOVE_TO = {Study.State.OPEN: OPEN, Study.State.PAUSED: PAUSE, Study.State.CLOSED: CLOSE}
@@ -62,7 +58,9 @@ class StudiesView(ApiView):
         """
         if not self.user.has_perm(CREATE) or self.token.study_id:
             raise PermissionDenied("Creating a study needs that right, and a token for all studies.")
-        config, slug = _configuration(self.read(requests.NewStudy))
+        given = self.read(requests.NewStudy)
+        slug = given.pop("slug")
+        config = actions.chosen_configuration(**given)
         study = actions.create_study(slug=slug, config=config, by=self.user, now=clock.now())
         address = reverse("api:study", args=[study.slug])
         shown = responses.StudyWithBlockers(study).data
@@ -113,19 +111,6 @@ class StateView(StudyView):
             )
             study.refresh_from_db()
         return Response(responses.StudyWithBlockers(study).data)
-
-
-def _configuration(given: dict[str, Any]) -> tuple[StudyConfiguration, str]:
-    """Return a request's values as a study's configuration, and the study's slug."""
-    slug, consent, test = given.pop("slug"), given.pop("consent"), given.pop("test")
-    environment = given.pop("environment")
-    settings = StudySettings(**given, qualification_required=test != NO_TEST)
-    return StudyConfiguration(
-        settings=settings,
-        consent=filled_in(consent, settings.contact),
-        rounds=(actions.sample_round(),) if test == SAMPLE_TEST else (),
-        rehearsal=environment == Environment.REHEARSAL,
-    ), slug
 
 
 LOOK_AGAIN = 5

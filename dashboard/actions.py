@@ -35,6 +35,7 @@ from dashboard.settings.configuration import (
     read_configuration,
 )
 from dashboard.settings.configuration_export import plan_of
+from dashboard.settings.forms import filled_in
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
 from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
@@ -269,11 +270,21 @@ def _create_baseline(
     return study, admission
 
 
+def chosen_configuration(*, consent: str, test: str, environment: str, **settings: Any) -> StudyConfiguration:
+    """Return the configuration that these values of a form or a request make; ``test``: see choose_test."""
+    return StudyConfiguration(
+        settings=annotation_actions.StudySettings(**settings, qualification_required=test != "none"),
+        consent=filled_in(consent, settings["contact"]),
+        rounds=(sample_round(),) if test == "sample" else (),
+        rehearsal=environment == Environment.REHEARSAL,
+    )
+
+
 def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
     """Return the published procedure: sample consent text, sample test, and no stories yet."""
     sample = read_configuration(SAMPLE_STUDY)
     chosen = annotation_actions.StudySettings(title=title, contact=contact)
-    consent = sample_consent().replace("{contact}", contact)
+    consent = filled_in(sample_consent(), contact)
     return replace(sample, settings=chosen, stories=[], consent=consent, statement=Statement())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -60,25 +60,15 @@ def run(checks: Iterable[Check], *, study_id: int | None = None) -> Iterator[Che
             yield CheckOutcome(check, check.find(study_id))
 
 
-class Query(NamedTuple):
-    """A query of one of the SQL files, with the comment above it."""
-
-    name: str
-    invariant: int
-    sentence: str
-    sql: str
-
-
 _QUERY = re.compile(r"-- (\w+)(?: \((\d+)\))?\n((?:-- .+\n)+)([^-][\s\S]+);")
 
 
-def read_queries(topic: str) -> list[Query]:
+def read_queries(topic: str) -> Iterator[tuple[str, int, str, str]]:
     """Read ``integrity/sql/TOPIC.sql``: a comment on the file, then queries, separated by empty lines.
 
-    The comment above a query gives its name, the number of its invariant, and a sentence about the rows it
-    finds. Raise :class:`ValueError` for anything else.
+    Yield each query's name, the number of its invariant, and a sentence about the rows it finds, from the
+    comment above it, and its SQL. Raise :class:`ValueError` for anything else.
     """
-    queries = []
     text = (Path(__file__).parent / "sql" / f"{topic}.sql").read_text(encoding="utf-8")
     for paragraph in text.strip().split("\n\n")[1:]:
         found = _QUERY.fullmatch(paragraph)
@@ -86,19 +76,18 @@ def read_queries(topic: str) -> list[Query]:
             raise ValueError(f"Not a named query, in {topic}.sql:\n{paragraph}")
         name, invariant, comment, sql = found.groups()
         sentence = comment.removeprefix("-- ").replace("\n-- ", " ").strip()
-        queries.append(Query(name, int(invariant or 0), sentence, sql.replace("%", "%%")))
-    return queries
+        yield name, int(invariant or 0), sentence, sql.replace("%", "%%")
 
 
 def read_checks(topic: str) -> list[Check]:
     """Make a check of each query in ``integrity/sql/TOPIC.sql``."""
-    return [Check(one.name, one.invariant, one.sentence, by_sql(one.sql)) for one in read_queries(topic)]
+    return [Check(name, number, says, by_sql(sql)) for name, number, says, sql in read_queries(topic)]
 
 
 @functools.cache
 def _views() -> str:
     """Return what checks may select from besides tables, as a list for SQL's WITH."""
-    return ", ".join(f"{view.name} AS NOT MATERIALIZED ({view.sql})" for view in read_queries("views"))
+    return ", ".join(f"{name} AS NOT MATERIALIZED ({sql})" for name, *_, sql in read_queries("views"))
 
 
 def by_sql(query: str) -> Find:

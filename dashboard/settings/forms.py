@@ -203,14 +203,6 @@ class NewStudyForm(SettingsForm):
             self.add_error("test", gettext("Our test is for another protocol. Choose one of the others."))
         return given
 
-    def settings(self) -> StudySettings:
-        """Return the settings of a valid form."""
-        names = set(asdict(USUAL)) & set(self.cleaned_data)
-        return StudySettings(
-            **{name: self.cleaned_data[name] for name in names},
-            qualification_required=self.cleaned_data["test"] != NO_TEST,
-        )
-
 
 def filled_in(consent: str, contact: str) -> str:
     """Fill the contact into a consent text."""

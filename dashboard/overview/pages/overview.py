@@ -47,7 +47,7 @@ ASKED = "asked"
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's overview: of a draft its checklist. htmx polls the live part alone."""
     rights, is_draft = rights_in(request.user, study), study.state == Study.State.DRAFT
-    context: dict[str, Any] = {"study": study} if is_draft else _now(request, study)
+    context: dict[str, Any] = {} if is_draft else _now(study)
     if getattr(request, "htmx", False) and not is_draft:
         return render(request, "dashboard/overview/_now.html", context)
     context |= {
@@ -75,7 +75,7 @@ def release_lease(request: HttpRequest, study: Study, number: int) -> HttpRespon
     return redirect("dashboard:overview", slug=study.slug)
 
 
-def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _now(study: Study) -> dict[str, Any]:
     """Return the context of the live part: figures, participants, votes, leases."""
     now = clock.now()
     found, underway = store.refreshed(study, now=now)
@@ -90,7 +90,6 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
         "nobody_invited": not shares[0].value,
         "leases": leases,
         "waiting": waiting(study, document),
-        "may_release": Right.CHANGE in rights_in(request.user, study),
     }
     if document:
         context |= {

@@ -96,7 +96,6 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
     """Return the participant's standing, and what the reader may do about it."""
     may_change = Right.CHANGE in rights
     return {
-        "may_exclude": may_change,
         "standing": exclusion_in_force(enrollment),
         "suspension": suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],

@@ -165,7 +165,6 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
         "is_closed": is_closed,
         "keys": _keys(round, with_answers=may_change and not is_closed),
         "attempts": attempts,
-        "may_change": may_change,
         "may_compare": not is_closed and (may_change or is_asked) and not why_undecided(round),
     }
 

@@ -166,7 +166,6 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
         field.disabled = not may_change
     context = {
         "form": form,
-        "may_change": may_change,
         "checks": shown,
         "usable": sum(check.state == CheckKey.State.IN_USE for check in shown),
         "missing": sum(check.key is None for check in shown),

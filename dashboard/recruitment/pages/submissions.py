@@ -180,7 +180,6 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": _rows(study, shown, may_change=may_change),
         "forgotten": queries.unpaid_to_forgotten(study),
         "sums": queries.sums_by_campaign(study),
-        "may_change": may_change,
     }
     return render(request, "dashboard/recruitment/payments.html", context)
 

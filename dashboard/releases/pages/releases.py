@@ -188,7 +188,7 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
             )
             return redirect("dashboard:data_statement", slug=study.slug)
     standing = DataStatement.objects.of(study, at=clock.now())
-    context = {"form": form, "may_change": may_change, "standing": standing}
+    context = {"form": form, "standing": standing}
     return render_form(request, "dashboard/releases/data_statement.html", context)
 
 

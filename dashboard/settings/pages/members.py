@@ -138,7 +138,6 @@ def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[s
             {"words": words, "has": [right in RIGHTS[role] for role in Role]}
             for right, words in RIGHTS_IN_WORDS.items()
         ],
-        "may_manage": may_manage,
         "invitations": [{"row": one, "is_over": now >= one.expires_at} for one in offers]
         if may_manage
         else [],

@@ -27,14 +27,7 @@ from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
-from dashboard.settings.forms import (
-    SAMPLE_TEST,
-    CloneForm,
-    ConfigurationForm,
-    NewStudyForm,
-    StudyForm,
-    filled_in,
-)
+from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
 from qualification.experts import is_closed_in
@@ -48,7 +41,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
     """Create a study from a form with defaults, beside a preview for participants."""
     form = NewStudyForm.of(request.POST if request.method == "POST" else None, consent=sample_consent())
     if form.is_valid():
-        made = _make(request, form, form.cleaned_data["slug"], _configuration(form))
+        given = dict(form.cleaned_data)
+        made = _make(request, form, given.pop("slug"), actions.chosen_configuration(**given))
         if made:
             return redirect("dashboard:settings", slug=made.slug)
     context = {"form": form, "preview": _preview(form)}
@@ -158,16 +152,6 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
             messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})
             return made
     return None
-
-
-def _configuration(form: NewStudyForm) -> StudyConfiguration:
-    sample = (actions.sample_round(),) if form.cleaned_data["test"] == SAMPLE_TEST else ()
-    return StudyConfiguration(
-        settings=form.settings(),
-        consent=filled_in(form.cleaned_data["consent"], form.cleaned_data["contact"]),
-        rounds=sample,
-        rehearsal=form.cleaned_data["environment"] == Environment.REHEARSAL,
-    )
 
 
 def _preview(form: NewStudyForm) -> dict[str, Any]:

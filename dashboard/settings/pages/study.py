@@ -136,7 +136,6 @@ def _page(
         "form": form,
         "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
         "consent": newest_consent(study),
-        "may_change": may_change,
         "may_clone": may_change and request.user.has_perm(CREATE),
         "steps": steps,
         "tests": _tests(study),
