@@ -37,22 +37,6 @@ Others = Mapping[tuple[int, str, str], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One answer in words; ``others`` has (option, count of others who chose it), the most chosen first.
-
-    ``seconds`` is how long it took, None if not known.
-
-    ``stands_alone``: others answered the question, and none of them the same.
-    """
-
-    row: str
-    own: str
-    others: list[tuple[str, int]]
-    stands_alone: bool
-    seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class GroupMembership:
     """A participant's relation to one group; ``grant`` is None if they were never put into it."""
 
@@ -74,7 +58,7 @@ class GroupMembership:
 def answer_rows(
     study: Study, enrollment: Enrollment, votes: Sequence[Vote], passed: Mapping[int, bool]
 ) -> list[dict[str, Any]]:
-    """Return these votes of a participant, each with a list of :class:`Cell` per question. One query.
+    """Return these votes of a participant, each with a list of :func:`_cells` per question. One query.
 
     ``passed`` says which answers to hidden checks passed. Those stand without anybody else's answers.
     """
@@ -211,12 +195,16 @@ def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:
     return found
 
 
-def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
-    """Return the answers of a vote, by question of the form and its rows."""
+def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[dict[str, Any]]]:
+    """Return the answers of a vote in words, by question of the form and its rows.
+
+    ``others``: (option, number of others who chose it), the most chosen first. ``stands_alone``: others
+    answered the question, and none of them the same. ``seconds``: how long it took, None if not known.
+    """
     story = vote.assignment.story
     item = protocol.parse(story.content)
     given = {answer.choice.field: answer for answer in vote.answers.all()}
-    columns: list[list[Cell]] = [[] for _question in protocol.questions]
+    columns: list[list[dict[str, Any]]] = [[] for _question in protocol.questions]
     for asked in protocol.cells(item):
         if protocol.open_table and asked.field not in given:
             continue
@@ -225,8 +213,8 @@ def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
         ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))
         named = [(labels.get(option, option), people) for option, people in ordered]
         alone = bool(own and theirs and own not in theirs)
-        cell = Cell(str(asked.row.label or ""), labels.get(own, own), named, alone, seconds)
-        columns[asked.number - 1].append(cell)
+        cell = {"row": asked.row.label, "own": labels.get(own, own), "others": named}
+        columns[asked.number - 1].append(cell | {"stands_alone": alone, "seconds": seconds})
     return columns
 
 

@@ -67,6 +67,7 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": [_row(release) for release in rows[:PER_PAGE]],
         "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
         "is_first": not before,
+        "archives": ARCHIVES,
         "can_compare": published > 1,
         "advice": _advice(rows),
         "can_publish": study.state != Study.State.DRAFT and underway is None,
@@ -108,20 +109,11 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
 
 
 def _row(release: Release) -> dict[str, Any]:
-    published = release.state == Release.State.PUBLISHED
     rule = find_filter(release.filter_name)
-    place = [release.study.slug, release.number]
     return {
         "release": release,
-        "published": published,
-        "failed": release.state == Release.State.FAILED,
         "filter": rule.localized(release.votes_per_story)[0] if rule else release.filter_name,
         "validates": bool(rule and rule.validates),
-        "url": reverse("publishing:release", args=place) if published else "",
-        "archives": [(kind, reverse("publishing:archive", args=[*place, kind])) for kind in ARCHIVES]
-        if published
-        else [],
-        "withdrawn": release.withdrawn,
     }
 
 

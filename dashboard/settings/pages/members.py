@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import get_language, gettext as _, gettext_lazy
@@ -117,30 +118,21 @@ def _invite(request: HttpRequest, study: Study, given: dict[str, str]) -> None:
 
 def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[str, Any]:
     now = clock.now()
-    found = list(
+    members = list(
         Membership.objects.filter(study=study).select_related("user", "added_by").order_by("added_at", "pk")
     )
-    owners = sum(one.role == Role.OWNER for one in found)
     may_manage = Right.MANAGE in rights_in(request.user, study)
     offers = Invitation.objects.open().filter(study=study).select_related("study", "invited_by")
     return {
         "form": form,
-        "members": [
-            {
-                "row": one,
-                "is_only_owner": owners == 1 and one.role == Role.OWNER,
-                "is_me": one.user == request.user,
-            }
-            for one in found
-        ],
+        "members": members,
+        "owners": sum(one.role == Role.OWNER for one in members),
         "roles": Role.choices,
         "rights": [
             {"words": words, "has": [right in RIGHTS[role] for role in Role]}
             for right, words in RIGHTS_IN_WORDS.items()
         ],
-        "invitations": [{"row": one, "is_over": now >= one.expires_at} for one in offers]
-        if may_manage
-        else [],
+        "invitations": offers.annotate(is_over=Q(expires_at__lte=now)) if may_manage else (),
         "tokens": tokens_of(study, now=now) if may_manage else [],
         "sends_mail": settings.SENDS_MAIL,
         "new_link": _new_link(request, study) if may_manage else None,

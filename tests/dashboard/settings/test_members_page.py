@@ -95,7 +95,7 @@ def test_the_page_lists_people_and_what_each_role_may(study: Study, owner: User,
     member(study, "rita", Role.REVIEWER)
     response = desk.get(address())
     page = response.content.decode()
-    assert [one["row"].user.username for one in response.context["members"]] == ["olga", "rita"]
+    assert [one.user.username for one in response.context["members"]] == ["olga", "rita"]
     assert "Role of rita" in page
     assert "Remove rita" in page
     rows = {str(row["words"]): row["has"] for row in response.context["rights"]}
