@@ -229,7 +229,7 @@ def test_nobody_else_reads_what_the_embedded_servers_and_uploads_keep(tmp_path: 
     ]
     assert len(private) >= 3 or "DATABASE_URL" in os.environ
     assert [one.name for one in private if others_may_read(one)] == []
-    assert not others_may_read(var / "redis" / "address.json")
+    assert not others_may_read(var / "redis" / "url")
     name = default_storage.save("uploads/stories.jsonl", ContentFile(b"{}"))
     assert Path(default_storage.path(name)).stat().st_mode & 0o777 == 0o600
     made = "import django; django.setup(); from django.core.mail import send_mail; "

@@ -211,14 +211,11 @@ def _provide_missing(var: Path, *, fsync: bool, progress: Callable[[str], None])
             f"A package that the embedded servers need is not installed: {error}.",
             f"Install the requirements (make setup). {OR_GIVE_URLS}",
         ) from error
-    if not os.environ.get("DATABASE_URL"):
-        postgres = Postgres(var, account=account, progress=progress)
-        postgres.provide(fsync=fsync)
-        os.environ["DATABASE_URL"] = postgres.url
-    if not os.environ.get("REDIS_URL"):
-        redis_server = Redis(var, account=account, progress=progress)
-        redis_server.provide(fsync=fsync)
-        os.environ["REDIS_URL"] = redis_server.url
+    for name, kind in (("DATABASE_URL", Postgres), ("REDIS_URL", Redis)):
+        if not os.environ.get(name):
+            server = kind(var, account=account, progress=progress)
+            server.provide(fsync=fsync)
+            os.environ[name] = server.url
 
 
 def _at_exit(use: _Use) -> None:
