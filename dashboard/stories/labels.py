@@ -38,25 +38,6 @@ class Label:
         """The option that a release has: that of the votes, else the expert's; or empty."""
         return self.by_votes or (self.decision.verdict if self.decision and self.is_settled else "")
 
-    def words(self, option: str | None) -> str:
-        """Return the label of an option."""
-        return self.cell.labels.get(option or "", option or "")
-
-    @property
-    def standing(self) -> str:
-        """The option that a release has, in words, or empty."""
-        return self.words(self.stands)
-
-    @property
-    def decided(self) -> str:
-        """The expert's decision in words, or empty."""
-        return self.words(self.decision.verdict) if self.decision else ""
-
-    @property
-    def suggestion(self) -> str:
-        """The suggested option in words, or empty."""
-        return self.words(self.suggested)
-
     @property
     def answers(self) -> list[str]:
         """The answers in words, in the order of the form, each as often as it was given."""

@@ -103,10 +103,8 @@ class ListedStory:
     codes: tuple[str, ...]
     """Codes of its lint warnings, with repeats."""
     is_split: bool = False
-    expert: str = ""
-    """Verdict of the newest expert decision, or empty."""
-    decision: int = 0
-    """Number of that decision, or 0."""
+    decision: Adjudication | None = None
+    """The newest by an expert."""
 
     @property
     def text(self) -> str:
@@ -114,11 +112,6 @@ class ListedStory:
         protocol = self.story.study.protocol
         return " ".join(part.text for part in protocol.summary(self.story.item))
 
-    def get_expert_display(self) -> str:
-        """Return the expert's decision in words."""
-        return str(Adjudication.Verdict(self.expert).label) if self.expert else ""
-
-    @property
     def findings(self) -> int:
         """Return the number of lint warnings."""
         return len(self.codes)
@@ -126,7 +119,7 @@ class ListedStory:
     @property
     def is_overruled(self) -> bool:
         """True if an expert decided against the filter."""
-        return (self.verdict.outcome, self.expert) in OVERRULED
+        return self.decision is not None and (self.verdict.outcome, self.decision.verdict) in OVERRULED
 
     def fits(self, search: Search) -> bool:
         """Return True if its votes match."""
@@ -295,7 +288,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     for number, code in LintFinding.objects.filter(story__in=numbers).values_list("story_id", "code"):
         codes[number].append(code)
     standing = standing_decisions(study).filter(story__in=numbers, question="")
-    expert = {decision.story_id: (decision.verdict, decision.pk) for decision in standing}
+    decisions = {decision.story_id: decision for decision in standing}
     rule = FILTERS[DEFAULT_FILTER]
     for each in stories:
         each.study = study
@@ -306,7 +299,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
             judge(study, rule, cast[story.pk]),
             tuple(sorted(codes[story.pk])),
             is_split(cast[story.pk], study.votes_per_story),
-            *expert.get(story.pk, ("", 0)),
+            decisions.get(story.pk),
         )
         for story in stories
     ]

@@ -16,6 +16,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
+from annotation.protocols.base import FormCell
 from dashboard.charts.base import Chart, Column
 from dashboard.charts.catalogue import chart_called
 from dashboard.charts.stories import percent
@@ -48,6 +49,12 @@ def moment(value: datetime | str | None) -> SafeString | str:
         return ""
     said = date_format(localtime(value), "DATETIME_FORMAT")
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
+
+
+@register.filter
+def words(cell: FormCell, option: str) -> str:
+    """Return the label of a cell's option; the option itself if the form does not offer it."""
+    return cell.labels.get(option, option)
 
 
 @register.inclusion_tag("dashboard/charts/_chart.html", takes_context=True)

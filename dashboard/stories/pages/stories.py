@@ -49,7 +49,7 @@ STORY_COLUMNS: dict[str, Callable[[ListedStory], Any]] = {
     "verdict": lambda row: row.verdict.outcome.value,
     "reason": lambda row: row.verdict.reason,
     "split_by_one": lambda row: str(row.is_split).lower(),
-    "expert": lambda row: row.expert,
+    "expert": lambda row: row.decision and row.decision.verdict,
     "votes": lambda row: row.votes,
     "lint": lambda row: " ".join(row.codes),
     "scenario_name": lambda row: row.story.scenario_name or NOT_STATED,
