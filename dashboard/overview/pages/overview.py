@@ -30,7 +30,6 @@ from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.overview import queries
 from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_step
-from dashboard.overview.queries import waiting
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
@@ -89,7 +88,7 @@ def _now(study: Study) -> dict[str, Any]:
         "people": shares,
         "nobody_invited": not shares[0].value,
         "leases": leases,
-        "waiting": waiting(study, document),
+        "waiting": queries.waiting(study, document),
     }
     if document:
         context |= {

@@ -16,7 +16,6 @@ from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
-from dashboard.recruitment.queries import money_of
 from dashboard.recruitment.study_state import turning_away
 from recruitment import actions
 from recruitment.campaigns import free_places, offer_of
@@ -162,7 +161,7 @@ def _sums(found: Campaign) -> dict[str, Any]:
         "visits": queries.cached(found, "visits", queries.visits_by_state, size=size),
         "submissions": queries.labelled(numbers, Submission.Status),
         "ends": queries.cached(found, "ends", queries.ends_of, size=size),
-        "money": queries.cached(found, "money", money_of, size=size),
+        "money": queries.cached(found, "money", queries.money_of, size=size),
         "hourly": hourly,
         "low_pay": hourly
         and platform_of(found).pay_warning(found.reward, found.currency, hourly.median_seconds),

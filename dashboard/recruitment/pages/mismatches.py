@@ -129,18 +129,15 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
 def _row(
     study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, Attempt]
 ) -> dict[str, Any]:
-    visit = visit_of_mismatch(mismatch)
     campaign = mismatch.campaign
     person = person_of_mismatch(mismatch).pk
     return {
         "mismatch": mismatch,
         "pseudonym": pseudonym(study.pseudonym_key, person),
         "is_enrolled": person in enrolled,
-        "session": visit.session if visit else None,
-        "ended_by": visit.get_ended_by_display() if visit and visit.ended_by else "",
+        "visit": visit_of_mismatch(mismatch),
         "is_test": is_test(campaign),
         "test": tests.get(person),
-        "submission": mismatch.submission,
         "is_listed": case.status in NEVER_APPROVED,
         "ways": remedies_of(case),
         "is_forgotten": case.is_forgotten,

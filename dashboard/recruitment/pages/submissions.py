@@ -44,6 +44,8 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
         "is_first": not (after or only),
         "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
+        "is_test": is_test(campaign),
+        "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
 
@@ -97,16 +99,11 @@ def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str
     return {
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
-        "session": visit.session if visit else None,
-        "is_test": is_test(submission.campaign),
         "test": test,
         "minutes": minutes,
-        "payments": payments,
-        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by submissions_page
         "may_have_bonus": submission.status in PAID | NEVER_APPROVED
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
-        "rejection": rejection_form(submission.campaign),
         "may_overturn": submission.status == Submission.Status.REJECTED
         and submission.annotator.erased_at is None
         and not any(

@@ -23,7 +23,6 @@ from annotation.models import Enrollment, Event, Study, Vote
 from annotation.rights import Right, read_page, signed_in
 from dashboard.http import csv_stream, json_stream, number_in
 from dashboard.people.detail import ids_of_checks
-from dashboard.queries import find_enrollment
 from dashboard.settings.forms import choose
 from qualification.experts import closed_texts
 
@@ -159,7 +158,7 @@ class LogForm(forms.Form):
     def clean_person(self) -> Enrollment | None:
         """Return the enrollment with the pseudonym."""
         said = self.cleaned_data["person"].strip()
-        found = find_enrollment(self.study, said) if said else None
+        found = self.study.enrollments.filter(pseudonym=said).first() if said else None
         if said and found is None:
             raise forms.ValidationError(_("Nobody in this study has this pseudonym."))
         return found

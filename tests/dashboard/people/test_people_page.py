@@ -26,7 +26,7 @@ from dashboard.overview import queries as overview
 from dashboard.people import listing
 from dashboard.people.listing import STEPS, Search, people_page
 from dashboard.people.pages import people
-from dashboard.queries import find_enrollment
+from dashboard.queries import get_enrollment
 from recruitment.links import personal_link
 from tests import builders
 from tests.worlds import built_once
@@ -144,7 +144,7 @@ def test_a_pseudonym_is_looked_up_in_its_index(
     person = builders.invite(study, 60)[0]
     monkeypatch.delattr(rules, "pseudonym")  # nothing is computed
     with django_assert_num_queries(1) as asked:
-        assert find_enrollment(study, person.pseudonym) == person
+        assert get_enrollment(study, person.pseudonym) == person
     looked_up = asked.captured_queries[0]["sql"]
     with CaptureQueriesContext(connection) as asked:
         assert everybody(study, name=person.pseudonym[:18]) == [person.pk]

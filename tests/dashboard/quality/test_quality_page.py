@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.http import Http404
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -20,7 +21,7 @@ from annotation.models import Assignment, Enrollment, Study, Vote
 from crowd.browser import loopback_origin
 from dashboard.figures import compute, flags, store, tables
 from dashboard.http import guarded
-from dashboard.queries import find_enrollment
+from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import Earned
 from tests import builders
 from tests.builders import ALL_YES, answers
@@ -148,7 +149,8 @@ def test_a_persons_page_explains_the_flags_and_shows_the_evidence(study: Study, 
     assert shown_words.count("answered, counted") == STORIES
     assert boss.get("/studies/looked-at/people/annotator-0000000000000000/").status_code == 404
     other = builders.make_study("another", stories=1)
-    assert find_enrollment(other, name) is None, "pseudonyms are of one study"
+    with pytest.raises(Http404):
+        get_enrollment(other, name)
 
 
 def test_older_answers_are_a_page_further(
