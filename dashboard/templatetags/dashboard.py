@@ -16,7 +16,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from annotation.protocols.base import FormCell
+from annotation.protocols.questions import FormCell
 from dashboard.charts.base import Chart, Column
 from dashboard.charts.catalogue import chart_called
 from dashboard.charts.stories import percent
