@@ -1,6 +1,6 @@
 """Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -14,13 +14,12 @@ from publishing import annotation_report, instrument, machine_validation
 from publishing.card import croissant, dataset_card
 from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import CITATION_PATH, citation_cff
-from publishing.card.contents import name_of, summary_of
-from publishing.card.croissant import CROISSANT_PATH, Records
+from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.card.sections import Documents
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.errors import NothingToRelease
-from publishing.facts import COUNTED, AskedQuestion, ReleaseFacts, Tally, scales_of
+from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
 from publishing.files.features import Columns, Type
@@ -31,8 +30,8 @@ from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
-from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
+from publishing.results import per_item
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
@@ -101,10 +100,7 @@ def build(
     report(Stage.DOCUMENTS, 0, None)
     warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
     report(Stage.SEALING, 0, None)
-    filled = [file.path for file in writer.files if file.size]
-    selects = get_filter(facts.filter_name).selects
-    records = record_sets(layout, filled, columns, facts.asked, selects=selects)
-    described = croissant.document(facts, found.tally, records, writer.files, warnings)
+    described = croissant.document(facts, found.tally, columns, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
     return BuiltRelease(writer.files, manifest_sha256, description)
@@ -257,31 +253,6 @@ def first_row(directory: Path, layout: Layout) -> rows.Row:
     with open(directory / rows.config_path(layout.configs[0]), "rb") as file:
         row: rows.Row = orjson.loads(file.readline())
     return row
-
-
-def record_sets(
-    layout: Layout,
-    filled: Collection[str],
-    columns: Mapping[str, Mapping[str, Type]],
-    asked: Sequence[AskedQuestion],
-    *,
-    selects: bool,
-) -> list[Records]:
-    """Return the record sets of croissant.json; ``filled`` are the files with rows."""
-    without_key = {rows.VOTES_PATH, rows.SKIPS_PATH, *rows.RESULTS_PATHS}
-    copied = without_key | {*map(rows.config_path, layout.configs)}
-    return [
-        Records(
-            name_of(path),
-            summary_of(path, selects=selects),
-            parquet.parquet_path(path) if path in copied else path,
-            types,
-            asked,
-            key="" if path in without_key else next(iter(types)),
-        )
-        for path, types in sorted(columns.items())
-        if path in filled
-    ]
 
 
 def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> dict[str, Any]:

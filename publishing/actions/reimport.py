@@ -31,9 +31,8 @@ from publishing.files import jsonl
 from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
 from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
-from publishing.verification import check_release, decisions, jsonl as lines
-from publishing.verification.description import Description
-from publishing.verification.findings import Findings
+from publishing.verification import CheckedRelease, check_release, decisions
+from publishing.verification.release import Description
 from publishing.verification.schema import VoteReader, read_decisions, sound_skips
 
 CONSENT = (
@@ -80,7 +79,7 @@ def import_release(
     described = report.description
     if not report.is_sound or described is None:
         raise UnusableRelease(
-            f"{directory} is not sound. manage.py verify_release lists all {report.findings.total} findings; "
+            f"{directory} is not sound. manage.py verify_release lists all {report.total} findings; "
             f"the first is: {report.shown[0]}"
         )
     source = f"imported from release {described.document['study']} {described.document['number']}"
@@ -111,7 +110,8 @@ def import_release(
 
 def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
     resolution = study.protocol.resolution
-    made = read_decisions(directory, Findings(), of_labels=resolution in ("majority", "reconciled"))
+    of_labels = resolution in ("majority", "reconciled")
+    made = read_decisions(CheckedRelease(directory), of_labels=of_labels)
     for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
         if resolution == "reconciled":
             decided = {
@@ -189,7 +189,7 @@ def read_crowd(directory: Path, description: Description) -> Crowd:
 
 def past_skips(directory: Path) -> Iterator[ImportedSkip]:
     """Yield every skip of a directory that was just checked."""
-    for row in sound_skips(directory, Findings()):
+    for row in sound_skips(CheckedRelease(directory)):
         skipped_at = datetime.fromisoformat(row["skipped_at"])
         yield ImportedSkip(
             person=row["annotator"],
@@ -216,10 +216,10 @@ def past_stories(directory: Path, description: Description) -> Iterator[Imported
 
 def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:
     """Yield the votes of a directory that was just checked. Raise if it has changed since."""
-    findings = Findings()
-    yield from decisions.votes_by_story(directory, VoteReader(description.asked), findings)
-    if findings.total:
-        raise UnusableRelease(f"{directory} has changed since it was checked: {findings.shown[0]}")
+    release = CheckedRelease(directory)
+    yield from decisions.votes_by_story(release, VoteReader(description.asked))
+    if release.total:
+        raise UnusableRelease(f"{directory} has changed since it was checked: {release.shown[0]}")
 
 
 def _past(vote: CountedVote) -> ImportedVote:
@@ -248,7 +248,7 @@ def story_file(directory: Path, path: str, description: Description) -> Iterator
         return
     protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
-        for line in lines.read(directory, path, Findings()):
+        for line in CheckedRelease(directory).lines(path):
             facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
             story = StoryRow("", 0, content=line.row["item"], **facts)
             file.write(jsonl.line(protocol.source_row(story)))

@@ -11,24 +11,34 @@ as a number. Only the dropped stories, which have no copy, are read from JSON Li
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
-from publishing.card.contents import meaning_of, summary_of
+from publishing.card.contents import copied, meaning_of, name_of, summary_of
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
-from publishing.files.parquet import is_text
-from publishing.files.rows import INCOMPLETE_PATH, INSTRUMENT_PATH, STORY_PATHS, VOTES_PATH
+from publishing.files.parquet import is_text, parquet_path
+from publishing.files.rows import (
+    INCOMPLETE_PATH,
+    INSTRUMENT_PATH,
+    RESULTS_PATHS,
+    SKIPS_PATH,
+    STORY_PATHS,
+    VOTES_PATH,
+    layout_for,
+)
 from publishing.filters import Outcome, get_filter
+from publishing.results import per_item
 
 CROISSANT_PATH = "croissant.json"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
 
 KEPT_PATH = STORY_PATHS[Outcome.KEPT]
+WITHOUT_KEY = (VOTES_PATH, SKIPS_PATH, *RESULTS_PATHS)
+"""Files whose rows have no column that names them."""
 NO_TEST = "There was no qualification test."
 MEASURED = (
     "statistics.json has the agreement of the complete stories before the filter, per question: percent, "
@@ -65,26 +75,14 @@ _FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """One record set: its file and columns."""
-
-    name: str
-    description: str
-    path: str
-    columns: Mapping[str, Type]
-    asked: Sequence[AskedQuestion]
-    key: str = ""
-
-
 def document(
     facts: ReleaseFacts,
     tally: Tally,
-    records: Sequence[Records],
+    columns: Mapping[str, Mapping[str, Type]],
     files: Sequence[FileFacts],
-    machine_warnings: Sequence[str] = (),
+    machine_warnings: Sequence[str],
 ) -> Node:
-    """Return the content of ``croissant.json``. ``files`` are the files written so far."""
+    """Return the content of ``croissant.json``, given the columns by file, and the files written so far."""
     cited, statement = citation(facts), facts.statement
     selects = get_filter(facts.filter_name).selects
     models, _by_people, unknown = tally.authors()
@@ -124,7 +122,11 @@ def document(
         "distribution": [
             _file_object(file, selects=selects) for file in sorted(files, key=lambda file: file.path)
         ],
-        "recordSet": [_record_set(one) for one in records],
+        "recordSet": [
+            _record_set(path, columns[path], facts)
+            for path in sorted(file.path for file in files if file.size)
+            if path in columns
+        ],
     }
 
 
@@ -261,30 +263,32 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
 # Record sets
 
 
-def _record_set(records: Records) -> Node:
-    fields = _Fields(records)
-    found = [field for name, kind in records.columns.items() if (field := fields.of_column(name, kind))]
-    key = {"key": {"@id": f"{records.name}/{records.key}"}} if records.key else {}
+def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> Node:
+    """Return the record set of a file; its first column names a row, if any does."""
+    name, results = name_of(path), per_item(facts.protocol_name, facts.asked)
+    has_copy = path in copied(layout_for(facts.protocol_name), results)
+    fields = _Fields(name, parquet_path(path) if has_copy else path, facts.asked)
+    key = {} if path in WITHOUT_KEY else {"key": {"@id": f"{name}/{next(iter(columns))}"}}
     return {
         "@type": "cr:RecordSet",
-        "@id": records.name,
-        "name": records.name,
-        "description": records.description,
+        "@id": name,
+        "name": name,
+        "description": summary_of(path, selects=get_filter(facts.filter_name).selects),
         **key,
-        "field": found,
+        "field": [field for column, kind in columns.items() if (field := fields.of_column(column, kind))],
     }
 
 
 class _Fields:
     """The fields of one record set. Lists of lists, which Croissant cannot express, are left out."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, name: str, path: str, asked: Sequence[AskedQuestion]) -> None:
+        self._name, self._path, self._asked = name, path, asked
         self._taken: set[str] = set()
 
     def of_column(self, column: str, kind: Type) -> Node | None:
         if is_text(kind):
-            if self._records.path.endswith(".jsonl"):
+            if self._path.endswith(".jsonl"):
                 return None
             field = self._field((column,), "sc:Text", column)
             return field | {"description": f"{field['description']}, as JSON text"}
@@ -315,7 +319,7 @@ class _Fields:
         return field | ({"repeated": True} if repeated else {})
 
     def _field(self, names: tuple[str, ...], data_type: str, column: str) -> Node:
-        source: Node = {"fileObject": {"@id": self._records.path}, "extract": {"column": column}}
+        source: Node = {"fileObject": {"@id": self._path}, "extract": {"column": column}}
         if names[1:]:
             keys = (key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else f'"{key}"' for key in names[1:])
             source["transform"] = {"jsonPath": ".".join(keys)}
@@ -323,9 +327,9 @@ class _Fields:
 
     def _named(self, names: tuple[str, ...]) -> Node:
         """Return an unused id without characters that URLs lack."""
-        plain = "/".join(re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in (self._records.name, *names))
+        plain = "/".join(re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in (self._name, *names))
         found = plain
         while found in self._taken:
             found += "_"
         self._taken.add(found)
-        return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._records.asked)}
+        return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._asked)}

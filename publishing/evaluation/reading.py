@@ -12,7 +12,7 @@ from publishing.files.directory import file_facts, read_manifest
 from publishing.filters import Outcome
 from publishing.human_baseline.release_files import ACCURACY
 from publishing.verification import decisions, description
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease
 from publishing.verification.schema import VoteReader
 
 T = TypeVar("T")
@@ -36,10 +36,10 @@ class EvaluatedRelease:
 
         Raise :class:`BrokenDirectory`, :class:`NotEvaluable` or ``OSError``.
         """
-        findings = Findings()
-        described = description.read(directory, findings)
+        checked = CheckedRelease(directory)
+        described = description.read(checked)
         if described is None:
-            raise BrokenDirectory(f"{directory}: {findings.shown[0]}")
+            raise BrokenDirectory(f"{directory}: {checked.shown[0]}")
         known = [one.config for one in described.layout.question_sets]
         if unknown := ", ".join(sorted(set(configs).difference(known))):
             raise NotEvaluable(
@@ -120,9 +120,8 @@ def crowd_votes(release: EvaluatedRelease) -> Iterator[tuple[str, str, list[Form
         for row in release.rows(rows.STORY_PATHS[outcome])
     }
     next(release.rows(rows.VOTES_PATH), None)  # compares the hash
-    findings = Findings()
     reader = VoteReader(release.described.asked)
-    for voted in decisions.votes_by_story(release.directory, reader, findings):
+    for voted in decisions.votes_by_story(CheckedRelease(release.directory), reader):
         if voted.story_id in cores:
             forms: list[Form] = [{one.field: one.option for one in vote.answers} for vote in voted.votes]
             if any(one.row for vote in voted.votes for one in vote.answers):

@@ -1,20 +1,18 @@
 """Reading ``release.json``, on which the other checks build."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import fields
 from typing import Any
 
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.card.changes import RECORDED
 from publishing.facts import AskedQuestion, Statement
-from publishing.files.rows import Layout, layout_for
-from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
+from publishing.files.rows import layout_for
+from publishing.filters import FILTER_NAMES, get_filter
 from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import (
     ANYTHING,
     COUNT,
@@ -87,33 +85,13 @@ OLD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """The parts of ``release.json`` from which the other files can be recomputed."""
-
-    document: Mapping[str, Any]
-    layout: Layout
-    asked: tuple[AskedQuestion, ...]
-    statement: Statement
-    rule: StoryFilter
-    votes_per_story: int
-    salt: str
-    medians: Mapping[str, str]
-    counts: Mapping[str, Any]
-
-    @property
-    def decides_by_itself(self) -> bool:
-        """True if verdicts follow from the votes alone, and not also from each story."""
-        return all(question.options or question.in_words for question in self.asked)
-
-
-def read(directory: Path, findings: Findings) -> Description | None:
+def read(release: CheckedRelease) -> Description | None:
     """Read the description. Return None, with findings, if it cannot be used."""
-    document = read_document(directory, RELEASE_JSON, findings)
+    document = release.document(RELEASE_JSON)
     if document is None:
         return None
     if missing := [key for key in _DOCUMENT if key not in document]:
-        findings.add("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
+        release.report("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
         return None
     asked = document["questions"] if isinstance(document["questions"], list) else []
     usual = {"scale": [], "in_words": False, "optional": False}
@@ -133,15 +111,15 @@ def read(directory: Path, findings: Findings) -> Description | None:
     if not problem and any(not set(one["against"]) <= set(one["options"]) for one in document["questions"]):
         problem = "One of questions counts an option against a story that it does not have."
     if problem:
-        findings.add("schema", RELEASE_JSON, problem)
+        release.report("schema", RELEASE_JSON, problem)
         return None
     rule, parameters = get_filter(document["filter"]["name"]), document["filter"]["parameters"]
     votes = parameters["votes_per_story"]
     described = {"name": rule.name, "rule": rule.sentence(votes), "parameters": rule.parameters(votes)}
     if document["filter"] != described:
-        findings.add("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
+        release.report("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
     for problem in _wrong_plan(document["plan"], rule.name):
-        findings.add("schema", RELEASE_JSON, problem)
+        release.report("schema", RELEASE_JSON, problem)
     return Description(
         document,
         layout_for(document["protocol"]["name"]),
@@ -169,27 +147,7 @@ def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[st
         yield "The deviations from the plan do not say truly whether the filter is the planned one."
 
 
-def read_document(directory: Path, path: str, findings: Findings) -> dict[str, Any] | None:
-    """Return the object in a JSON file, or None with a finding."""
-    try:
-        document = json.loads((directory / path).read_bytes(), parse_constant=_refuse)
-    except FileNotFoundError:
-        findings.add("schema", path, "The file is missing.")
-        return None
-    except (ValueError, RecursionError) as error:
-        findings.add("schema", path, f"This is not JSON: {error}.")
-        return None
-    if not isinstance(document, dict):
-        findings.add("schema", path, "This is not a JSON object.")
-        return None
-    return document
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a number that JSON has")
-
-
-def check_questions(description: Description, findings: Findings) -> None:
+def check_questions(release: CheckedRelease, description: Description) -> None:
     """Compare the questions with those of the installed protocol of that name and version.
 
     Titles are not compared: a release has them in the language of its installation.
@@ -198,13 +156,13 @@ def check_questions(description: Description, findings: Findings) -> None:
     try:
         protocol = get_protocol(stated["name"], stated["version"])
     except UnknownProtocol as error:
-        findings.skip(f"What counts against a story was taken from {RELEASE_JSON}: {error}")
+        release.skip(f"What counts against a story was taken from {RELEASE_JSON}: {error}")
         return
     expected = [asked_question(question) for question in protocol.questions]
     which = f"the protocol {protocol.name}, version {protocol.version}"
     if [one.key for one in description.asked] != [one.key for one in expected]:
         keys = ", ".join(one.key for one in expected)
-        findings.add("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
+        release.report("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
         return
     for found, wanted in zip(description.asked, expected, strict=True):
         if (found.options, found.against, bool(found.scale)) != (
@@ -215,7 +173,7 @@ def check_questions(description: Description, findings: Findings) -> None:
             problem = (
                 f"The question {found.key} has {_options(found)}; in {which}, it has {_options(wanted)}."
             )
-            findings.add("decisions", RELEASE_JSON, problem)
+            release.report("decisions", RELEASE_JSON, problem)
 
 
 def _options(asked: AskedQuestion) -> str:

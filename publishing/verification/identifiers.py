@@ -17,8 +17,8 @@ from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.files.rows import ADJUDICATIONS_PATH, BASELINE_VOTES_PATH, SKIPS_PATH, VOTES_PATH
-from publishing.verification.description import RELEASE_JSON, read_document
-from publishing.verification.findings import Findings
+from publishing.verification.description import RELEASE_JSON
+from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import STATISTICS_JSON
 
 CHECK = "identifiers"
@@ -28,16 +28,17 @@ _ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, BASELINE_VOTES_PAT
 _DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
-def check(directory: Path, findings: Findings) -> None:
+def check(release: CheckedRelease) -> None:
     """Search the files about people and figures, and the descriptions.
 
     A finding names the kind of identifier, not its value.
     """
-    names = _ids(" ".join(_names(read_document(directory, STATISTICS_JSON, Findings()) or {})))
+    directory, again = release.directory, CheckedRelease(release.directory)  # findings are known by now
+    names = _ids(" ".join(_names(again.document(STATISTICS_JSON) or {})))
     for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
         with open(rows, encoding="utf-8", errors="replace") as file:
             names |= _ids(file.readline())
-    croissant = read_document(directory, CROISSANT_PATH, Findings()) or {}
+    croissant = again.document(CROISSANT_PATH) or {}
     prose = {name: said for name, said in croissant.items() if name not in ("distribution", "recordSet")}
     stated = {id_ for id_ in _ids(json.dumps(prose)) if b"@" in id_}
     charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
@@ -53,12 +54,12 @@ def check(directory: Path, findings: Findings) -> None:
             while lines := file.readlines(_CHUNK):
                 text = b"".join(lines)
                 said = stated if path in (*shown, *_DESCRIBING) else set()
-                _search(path, first, text, names, said, findings)
+                _search(release, path, first, text, names, said)
                 first += len(lines)
 
 
 def _search(
-    path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes], findings: Findings
+    release: CheckedRelease, path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes]
 ) -> None:
     if path in _ABOUT_STORIES:
         text = _STORY_ID.sub(b"{", text)
@@ -68,11 +69,11 @@ def _search(
         for match in pattern.finditer(text):
             line = first + text.count(b"\n", 0, match.start())
             if match.group() in stated:
-                findings.skip(
+                release.skip(
                     f"{path}:{line} has an e-mail address that seems to be part of the researchers' text."
                 )
             elif match.group() not in names:
-                findings.add(CHECK, path, f"This looks like {kind}.", line)
+                release.report(CHECK, path, f"This looks like {kind}.", line)
 
 
 def _ids(text: str) -> set[bytes]:

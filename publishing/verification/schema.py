@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import PROVENANCE
@@ -33,9 +32,7 @@ from publishing.files.rows import (
     vote_columns,
 )
 from publishing.filters import Outcome
-from publishing.verification import jsonl as lines
-from publishing.verification.findings import Findings
-from publishing.verification.jsonl import Line
+from publishing.verification.release import CheckedRelease, Line
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -235,38 +232,34 @@ class VoteReader:
         return tuple(choices)
 
 
-def sound_skips(directory: Path, findings: Findings) -> Iterator[Row]:
+def sound_skips(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of skipped stories; the others become findings."""
-    return _sound_rows(directory, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"), findings)
+    return _sound_rows(release, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
 
 
-def read_decisions(
-    directory: Path, findings: Findings, *, of_labels: bool = False
-) -> dict[str, dict[str, Decision]]:
+def read_decisions(release: CheckedRelease, *, of_labels: bool) -> dict[str, dict[str, Decision]]:
     """Return the experts' decisions by story and form field. Unsound rows become findings, left out here."""
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
     shape, order = (_LABEL_DECISION, ("story_id", "labelled")) if of_labels else (_DECISION, ("story_id",))
-    for row in _sound_rows(directory, ADJUDICATIONS_PATH, shape, order, findings):
+    for row in _sound_rows(release, ADJUDICATIONS_PATH, shape, order):
         made, field = found[row["story_id"]], row.get("labelled", "")
         if field in made:
             what = f"The story {row['story_id']}{field and ', '}{field}"
-            findings.add(CHECK, ADJUDICATIONS_PATH, f"{what} occurs twice.")
+            release.report(CHECK, ADJUDICATIONS_PATH, f"{what} occurs twice.")
         verdict = row["option" if of_labels else "verdict"]
         made[field] = Decision(verdict, row["reason"], moment_of(row["decided_at"]))
     return found
 
 
-def _sound_rows(
-    directory: Path, path: str, shape: Shape, order: tuple[str, ...], findings: Findings
-) -> Iterator[Row]:
+def _sound_rows(release: CheckedRelease, path: str, shape: Shape, order: tuple[str, ...]) -> Iterator[Row]:
     last: tuple[str, ...] = ()
-    for line in lines.read(directory, path, findings):
+    for line in release.lines(path):
         problem = misfit(line.row, shape)
         place = tuple(str(line.row.get(name)) for name in order)
         if not problem and place < last:
             problem = f"The rows are not in order of {' and '.join(order)}."
         if problem:
-            findings.add(CHECK, path, problem, line.number)
+            release.report(CHECK, path, problem, line.number)
         else:
             last = place
             yield line.row

@@ -19,7 +19,7 @@ from publishing.facts import People, Statement
 from publishing.files import jsonl
 from publishing.files.directory import verify
 from publishing.verification import CHECKS, check_release
-from publishing.verification.findings import SHOWN
+from publishing.verification.release import SHOWN
 from tests.publishing.test_builder import build, crowd, rows
 from tests.publishing.verification.breaks import BREAKS, VOTES, Break
 from tests.publishing.verification.describing_breaks import DESCRIBING_BREAKS
@@ -55,8 +55,8 @@ def test_a_sound_release_has_no_finding(sound: Path) -> None:
     report = check_release(sound)
     assert report.shown == []
     assert report.is_sound
-    assert report.findings.unchecked == []
-    assert report.findings.skipped == set()
+    assert report.unchecked == []
+    assert report.skipped == set()
 
 
 @pytest.mark.parametrize("name", ["two-of-three", "majority", "experts-decide-splits"])
@@ -85,7 +85,7 @@ def test_all_right_answers_on_one_side_are_found_though_release_json_says_so(tmp
 def test_a_release_of_another_protocol_is_checked_as_far_as_its_layout_goes(tmp_path: Path) -> None:
     report = check_release(items_release(tmp_path / "1"))
     assert report.shown == []
-    assert "verdicts were not recomputed" in report.findings.unchecked[0]
+    assert "verdicts were not recomputed" in report.unchecked[0]
     edit_rows("story-data/test.jsonl", lambda rows: rows[0].update(item="x"))(tmp_path / "1")
     seal(tmp_path / "1")
     assert any("item is not an object" in finding for finding in findings(tmp_path / "1"))
@@ -122,7 +122,7 @@ def test_a_release_from_before_questions_were_recorded_is_told_plainly(place: Pa
     report = check_release(place)
     assert [one.check for one in report.shown] == ["schema", "identifiers"]
     assert "older version of tomannot" in report.shown[0].problem
-    assert report.findings.skipped == {*CHECKS} - {"hashes", "schema", "identifiers"}
+    assert report.skipped == {*CHECKS} - {"hashes", "schema", "identifiers"}
 
 
 def test_changed_missing_extra_and_linked_files(place: Path) -> None:
@@ -200,7 +200,7 @@ def test_what_a_hub_adds_to_a_copy_is_named_and_passed_over(place: Path) -> None
         "figures/.gitattributes: The file is here, but MANIFEST does not list it."
     ]
     for name in (".gitattributes", ".cache"):
-        assert any(one.startswith(f"{name} was not checked") for one in report.findings.unchecked)
+        assert any(one.startswith(f"{name} was not checked") for one in report.unchecked)
 
 
 def test_croissant_must_have_the_hashes_of_manifest(place: Path) -> None:
@@ -227,16 +227,16 @@ def test_machine_validation_waits_for_sound_questions(place: Path) -> None:
     edit_rows("behavior-qa/test.jsonl", lambda rows: rows.pop())(place)
     seal(place)
     report = check_release(place)
-    assert "machine-validation" in report.findings.skipped
-    assert any("machine_validation.json was not recomputed" in one for one in report.findings.unchecked)
+    assert "machine-validation" in report.skipped
+    assert any("machine_validation.json was not recomputed" in one for one in report.unchecked)
 
 
 def test_a_protocol_that_is_not_installed_is_noted_and_taken_from_the_release(place: Path) -> None:
     edit_document("release.json", lambda d: d["protocol"].update(version="0"))(place)
     seal(place)
     report = check_release(place)
-    assert any("validity” is installed in version 1, not 0" in one for one in report.findings.unchecked)
-    assert not report.findings.of("decisions")
+    assert any("validity” is installed in version 1, not 0" in one for one in report.unchecked)
+    assert not report.count("decisions")
 
 
 def test_a_file_listed_twice_is_found(place: Path) -> None:
@@ -301,7 +301,7 @@ def test_an_address_in_the_description_of_the_study_is_noted(tmp_path: Path) -> 
     place = sound_release(tmp_path / "1", description="Questions go to lab@example.org.")
     report = check_release(place, with_machine_validation=False)
     assert report.shown == []
-    noted = [one for one in report.findings.unchecked if "has an e-mail address" in one]
+    noted = [one for one in report.unchecked if "has an e-mail address" in one]
     assert {one.partition(":")[0] for one in noted} == {
         "README.md", "CITATION.cff", "croissant.json", "release.json",
     }  # fmt: skip
@@ -311,10 +311,10 @@ def test_many_findings_are_counted_and_few_are_shown(place: Path) -> None:
     edit_rows(VOTES, lambda rows: [row.update(q1="perhaps") for row in rows])(place)
     seal(place)
     report = check_release(place, with_machine_validation=False)
-    votes = report.findings.of("schema", VOTES)
+    votes = report.count("schema", VOTES)
     assert votes == len((place / VOTES).read_bytes().splitlines()) > SHOWN
     assert len([one for one in report.shown if one.file == VOTES]) == SHOWN
-    assert "statistics" in report.findings.skipped
+    assert "statistics" in report.skipped
 
 
 def test_the_command_says_what_it_found(sound: Path, place: Path) -> None:
