@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crowd.browser import Receipt
+
 ERRORS_KEPT = 50
 
 
@@ -25,16 +27,6 @@ class AnnotatorOutcome(enum.StrEnum):
     STILL_THERE = "still there"
     """The run's time was up first."""
     ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class HeldReceipt:
-    """An annotator's proof that an assignment's answers were saved at a certain time."""
-
-    assignment: int
-    saved_at: str
-    """ISO 8601, as on the page."""
-    note: str
 
 
 @dataclass(kw_only=True)
@@ -59,7 +51,8 @@ class Tally(Counts):
 
     outcome: AnnotatorOutcome = AnnotatorOutcome.STILL_THERE
     ending: str = ""
-    receipts: dict[int, HeldReceipt] = field(default_factory=dict)
+    receipts: dict[int, Receipt] = field(default_factory=dict)
+    """By the number of the assignment: proof that its answers were saved."""
     submit_seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
@@ -83,7 +76,8 @@ class Report(Counts):
     submits: int
     submit_p50_ms: float | None
     submit_p95_ms: float | None
-    receipts: tuple[HeldReceipt, ...]
+    receipts: tuple[tuple[int, Receipt], ...]
+    """Each with the number of its assignment."""
 
     @property
     def votes_per_second(self) -> float:
@@ -101,7 +95,7 @@ class Report(Counts):
 def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
     """Return the report of a run that took ``seconds``."""
     # Copied first, since annotators may be at work.
-    receipts = [receipt for tally in tallies for receipt in [*tally.receipts.values()]]
+    receipts = [receipt for tally in tallies for receipt in [*tally.receipts.items()]]
     errors = [error for tally in tallies for error in [*tally.errors]]
     submits = sorted(seconds for tally in tallies for seconds in [*tally.submit_seconds])
     return Report(
@@ -109,7 +103,7 @@ def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
         people=_counted(tally.outcome.value for tally in tallies),
         endings=_counted(tally.ending for tally in tallies if tally.ending),
         votes=len(receipts),
-        remarks=_counted(receipt.note for receipt in receipts if receipt.note),
+        remarks=_counted(receipt.note for _, receipt in receipts if receipt.note),
         **{
             count.name: sum(getattr(tally, count.name) for tally in tallies)
             for count in dataclasses.fields(Counts)

@@ -27,7 +27,7 @@ from annotation.rules import Reason, Refusal
 from crowd.behaviour import Behaviour, Population
 from crowd.knowledge import truth_of
 from crowd.report import Report
-from crowd.run import Limits, run as run_crowd
+from crowd.run import Settings, run as run_crowd
 from crowd.truth import Truth
 from qualification.models import Attempt, Round
 from recruitment.actions import set_join_link
@@ -38,7 +38,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 EVERYBODY_GOOD = Population(careful=1.0, skill_careful=(1.0, 1.0), declines=0.0)
 NOTHING_HAPPENS = Behaviour(leaves=0, submits_twice=0, comes_late=0, submits_incomplete=0)
-LIMITS = Limits(concurrency=4, max_seconds=60)
 
 
 def heading(reason: Reason) -> str:
@@ -57,10 +56,11 @@ def ready(
     settings: dict[str, Any] = {
         "population": EVERYBODY_GOOD,
         "behaviour": NOTHING_HAPPENS,
-        "limits": LIMITS,
+        "concurrency": 4,
+        "max_seconds": 60,
         "truth": truth_of(study, table={}, valid=0.6, seed=seed),
     } | options
-    return lambda: run_crowd(links, base_url=server.url, seed=seed, **settings)
+    return lambda: run_crowd(links, base_url=server.url, settings=Settings(seed, **settings))
 
 
 def work(study: Study, server: LiveServer, count: int, *, seed: int = 1, **options: Any) -> Report:
@@ -91,7 +91,7 @@ def late_by(seconds: float, study: Study, server: LiveServer) -> Iterator[list[R
 
 def check_receipts(report: Report, study: Study) -> None:
     """Everybody's receipts are votes in the database, and there are no other votes (invariant 2)."""
-    held = {(receipt.assignment, datetime.fromisoformat(receipt.saved_at)) for receipt in report.receipts}
+    held = {(number, datetime.fromisoformat(receipt.saved_at)) for number, receipt in report.receipts}
     assert held == set(Vote.objects.of_study(study).values_list("assignment_id", "submitted_at"))
     assert len(held) == len(report.receipts) == Vote.objects.of_study(study).count()
 
@@ -231,7 +231,7 @@ def test_a_closed_study_refuses_with_its_own_page(live_server: LiveServer) -> No
 
 def test_a_run_ends_when_its_time_is_up(live_server: LiveServer) -> None:
     study = builders.make_study(stories=3)
-    report = work(study, live_server, 2, pace=10.0, limits=Limits(concurrency=2, max_seconds=2.0))
+    report = work(study, live_server, 2, pace=10.0, concurrency=2, max_seconds=2.0)
     assert report.people == {"still there": 2}
     assert report.seconds < 4
 
@@ -240,7 +240,9 @@ def test_what_should_not_happen_is_reported_without_the_secret_in_the_address(
     live_server: LiveServer,
 ) -> None:
     report = run_crowd(
-        [live_server.url + "/join/not-a-link/"], base_url=live_server.url, seed=1, truth=Truth(known={})
+        [live_server.url + "/join/not-a-link/"],
+        base_url=live_server.url,
+        settings=Settings(1, Truth(known={})),
     )
     assert report.people == {"error": 1}
     assert "404" in report.errors[0]

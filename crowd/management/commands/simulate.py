@@ -18,7 +18,7 @@ from crowd.behaviour import Behaviour, Population
 from crowd.browser import NotLoopback, loopback_origin
 from crowd.knowledge import truth_of
 from crowd.report import AnnotatorOutcome, Report
-from crowd.run import Limits, run as run_crowd
+from crowd.run import Settings, run as run_crowd
 from recruitment.links import personal_link
 from tomannot import clock
 
@@ -37,6 +37,7 @@ SETTINGS: dict[str, tuple[type, Any]] = {
     "late-seconds": (float, None),
 }
 """Options with their kinds and defaults."""
+OF_THE_RUN = ("seed", "pace", "stories_each", "concurrency", "max_seconds")
 PROBABILITIES = {
     "careful": PEOPLE.careful,
     "declines": PEOPLE.declines,
@@ -81,20 +82,15 @@ class Command(ActionCommand):
         sample = SAMPLE_TRUTH.parent / study.protocol_name / SAMPLE_TRUTH.name
         table = _read_truth(options["truth"] or (sample if sample.exists() else SAMPLE_TRUTH))
         truth = truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
+        named = {name: options[name] for name in OF_THE_RUN}
+        run_settings = Settings(
+            truth=truth, population=_chosen(PEOPLE, options), behaviour=_chosen(DEFAULTS, options), **named
+        )
         people = _people(study, options["annotators"])
         links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
         try:
             report = run_crowd(
-                links,
-                base_url=options["base_url"],
-                seed=options["seed"],
-                truth=truth,
-                population=_chosen(PEOPLE, options),
-                behaviour=_chosen(DEFAULTS, options),
-                limits=Limits(concurrency=options["concurrency"], max_seconds=options["max_seconds"]),
-                pace=options["pace"],
-                stories_each=options["stories_each"],
-                progress=self._progress,
+                links, base_url=options["base_url"], settings=run_settings, progress=self._progress
             )
         except KeyboardInterrupt as error:
             raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
