@@ -6,6 +6,7 @@ killed, the row stays "being uploaded"; running the deposit again completes both
 
 import time
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -27,6 +28,11 @@ from publishing.models import Deposit, Release, Withdrawal
 
 _NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
 """Errors about the place itself: a completed deposit no longer counts."""
+_EVENTS = {
+    Deposit.State.UPLOADING: Event.Type.DEPOSIT_REQUESTED,
+    Deposit.State.DONE: Event.Type.DEPOSIT_DONE,
+    Deposit.State.FAILED: Event.Type.DEPOSIT_FAILED,
+}
 
 
 def deposit_release(
@@ -42,11 +48,9 @@ def deposit_release(
     asked = request_deposit(release=release, destination=destination, by=by, now=now)
     try:
         url = destination.deposit(package, log)
-    except DestinationError as error:
-        fail_deposit(deposit_id=asked.pk, error=error, by=by, now=_later(now, begun))
-        raise
-    except OSError as error:
-        fault = DestinationError(f"The release's own files cannot be read ({type(error).__name__}).")
+    except (DestinationError, OSError) as error:
+        unreadable = f"The release's own files cannot be read ({type(error).__name__})."
+        fault = DestinationError(unreadable) if isinstance(error, OSError) else error
         fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=_later(now, begun))
         raise
     return finish_deposit(
@@ -86,14 +90,8 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
     )
     if deposit.state == Deposit.State.DONE:
         return deposit
-    deposit.state = Deposit.State.UPLOADING
-    deposit.failure = ""
-    deposit.public = destination.public
-    deposit.requested_by = by
-    deposit.requested_at = now
-    deposit.save()
-    _record(deposit, Event.Type.DEPOSIT_REQUESTED, by=by, now=now)
-    return deposit
+    deposit.public, deposit.requested_by, deposit.requested_at = destination.public, by, now
+    return _moved(deposit, Deposit.State.UPLOADING, by=by, now=now)
 
 
 @transaction.atomic(durable=True)
@@ -106,16 +104,10 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
     deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (url, public):
         return deposit
-    deposit.state = Deposit.State.DONE
-    deposit.failure = ""
     deposit.public = public
-    deposit.done_at = now
-    deposit.url = url
-    deposit.manifest_sha256 = deposit.release.manifest_sha256
-    deposit.save()
     meanwhile = " (the release was withdrawn during the upload)" if deposit.release.withdrawn else ""
-    _record(deposit, Event.Type.DEPOSIT_DONE, by=by, now=now, note=f"{deposit.url}{meanwhile}")
-    return deposit
+    done = {"done_at": now, "url": url, "manifest_sha256": deposit.release.manifest_sha256}
+    return _moved(deposit, Deposit.State.DONE, f"{url}{meanwhile}", by=by, now=now, **done)
 
 
 @transaction.atomic(durable=True)
@@ -128,18 +120,20 @@ def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, n
     deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
         return
-    deposit.state = Deposit.State.FAILED
-    deposit.failure = str(error)
-    deposit.done_at = None
-    deposit.url = ""
-    deposit.manifest_sha256 = ""
+    _moved(deposit, Deposit.State.FAILED, str(error), by=by, now=now, failure=str(error))
+
+
+def _moved(
+    deposit: Deposit, state: Deposit.State, note: str = "", *, by: User | None, now: datetime, **values: Any
+) -> Deposit:
+    """Bring a locked deposit into a state, with the values that belong to it alone, and log that."""
+    of_other_states = {"failure": "", "done_at": None, "url": "", "manifest_sha256": ""}
+    for name, value in (of_other_states | values | {"state": state}).items():
+        setattr(deposit, name, value)
     deposit.save()
-    _record(deposit, Event.Type.DEPOSIT_FAILED, by=by, now=now, note=deposit.failure)
-
-
-def _record(deposit: Deposit, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:
     note = f"{deposit.kind} {deposit.place} {note}".strip()
-    record_release(release=deposit.release, type=type, by=by, now=now, note=note)
+    record_release(release=deposit.release, type=_EVENTS[state], by=by, now=now, note=note)
+    return deposit
 
 
 LONGEST_REASON = 1000
