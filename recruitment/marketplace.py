@@ -233,8 +233,6 @@ class BonusRequest:
 class Marketplace(Protocol):
     """A crowd platform in one environment. Methods raise the errors above and nothing else."""
 
-    platform: str
-    """The platform's name, as in ``accounts.PlatformIdentity.Platform``."""
     environment: str
     """Live or rehearsal, as in ``accounts.Environment``."""
 

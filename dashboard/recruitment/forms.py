@@ -154,9 +154,10 @@ class CampaignForm(RowForm):
         """Return the form for a new campaign, filled with the published procedure and the study's pay."""
         is_test = purpose == Campaign.Purpose.TEST
         defaults = platform_named(platform).defaults
-        usual = stories_of_design(study) or min(defaults.stories_per_visit, study.story_cap)
+        usual = stories_of_design(study) or min(defaults["stories_per_visit"], study.story_cap)
         stories = 0 if is_test else usual
         initial = _suggestions(study, stories) | {
+            **defaults,
             "title": _title(study, is_test=is_test),
             "keywords": "reading, stories, judgement, short",
             "stories_per_visit": stories,
@@ -164,9 +165,6 @@ class CampaignForm(RowForm):
             "currency": study.currency,
             "days_open": 7,
             "days_to_review": 14,
-            "approved_percent": defaults.approved_percent,
-            "approved_work": defaults.approved_work,
-            "countries": defaults.countries,
             "auto_approves": True,
         }
         return cls(data, study=study, platform=platform, purpose=purpose, initial=initial)

@@ -98,7 +98,7 @@ def _pay(campaign: Campaign, waiting: QuerySet[Submission], batch: list[int], li
     )
     if payments:
         said: dict[str, Any] = {"by": like.requested_by, "now": like.requested_at}
-        record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
+        record_payments(payments, Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
         note = f"{like.kind} of {like.amount} {campaign.currency} for each of {len(payments)} submissions"
         record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, note=note, **said)
         queue_soon(SEND_TASK, campaign.pk)

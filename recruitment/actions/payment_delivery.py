@@ -21,7 +21,7 @@ from annotation.locks import alone
 from annotation.models import Event
 from annotation.sql import lock_person
 from recruitment.actions.grants import due_grants, rejoin_group, send_grant
-from recruitment.actions.payment_records import lock_submission, record_payment
+from recruitment.actions.payment_records import lock_submission, record_payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
@@ -337,7 +337,7 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
             decided = Submission.objects.filter(pk=payment.submission_id)
             decided.update(status=DECIDED[Payment.Kind(payment.kind)])
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
-        record_payment(payment=payment, type=type, by=None, now=now, note=problem)
+        record_payments([payment], type, by=None, now=now, note=problem)
         for rejection in payment.submission.payments.filter(kind=Kind.REJECTION) if votes_count else ():
             rejoin_group(submission=payment.submission, since=rejection.requested_at, now=now)
         if visit:

@@ -41,7 +41,8 @@ def request_payment(*, payment: Payment, waits: timedelta | None = None) -> Paym
             payment.save(force_insert=True)
     except IntegrityError as error:
         raise CannotPay(_("This was already decided or paid.")) from error
-    record_payment(payment=payment, type=Event.Type.PAYMENT_REQUESTED, by=payment.requested_by)
+    by, now = payment.requested_by, payment.requested_at
+    record_payments([payment], Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=payment.reason)
     queue_soon(SEND_TASK, campaign.pk, after=int(waits.total_seconds()) + 1 if waits else 0)
     return payment
 
@@ -52,29 +53,14 @@ def record_done(*, payment: Payment, note: str) -> Payment:
     payment.state, payment.settled_at = Payment.State.DONE, payment.requested_at
     payment.save(force_insert=True)
     for type in (Event.Type.PAYMENT_REQUESTED, Event.Type.PAYMENT_SENT):
-        record_payment(payment=payment, type=type, by=payment.requested_by, note=note)
+        record_payments([payment], type, by=payment.requested_by, now=payment.requested_at, note=note)
     return payment
 
 
-def record_payment(
-    *,
-    payment: Payment,
-    type: Event.Type,
-    by: User | None,
-    now: datetime | None = None,
-    note: str | None = None,
-) -> None:
-    """Log what became of a payment, by default when it was requested and with its reason."""
-    note = payment.reason if note is None else note
-    record_payments(payments=[payment], type=type, by=by, now=now or payment.requested_at, note=note)
-
-
 def record_payments(
-    *, payments: Sequence[Payment], type: Event.Type, by: User | None, now: datetime, note: str = ""
+    payments: Sequence[Payment], type: Event.Type, *, by: User | None, now: datetime, note: str
 ) -> None:
-    """Log the outcomes of several payments of one campaign, with one note."""
-    if not payments:
-        return
+    """Log the outcomes of payments of one campaign, at least one, with one note."""
     study = payments[0].submission.campaign.study
     annotators = [payment.submission.annotator_id for payment in payments]
     places = Enrollment.objects.filter(study=study, annotator__in=annotators)

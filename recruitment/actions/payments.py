@@ -20,7 +20,7 @@ from recruitment.actions.payment_records import (
     lock_submission,
     lock_with_person,
     record_done,
-    record_payment,
+    record_payments,
     request_payment,
 )
 from recruitment.errors import CannotPay
@@ -205,7 +205,7 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     Visit.objects.filter(submission=payment.submission_id).update(decided_manually=False)
     grants.rejoin_group(submission=payment.submission, since=payment.requested_at, now=now)
     note = _("Undone before it was carried out.")
-    record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
+    record_payments([payment], Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
     return payment
 
 

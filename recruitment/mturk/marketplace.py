@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity
 from recruitment.marketplace import (
     Estimate,
     Group,
@@ -224,8 +223,6 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
     ``key_id`` and ``secret``.
     """
 
-    platform: str = PlatformIdentity.Platform.MTURK
-
     def __init__(
         self,
         *,
@@ -238,8 +235,8 @@ class MechanicalTurk(Hits, Review, Groups, Marketplace):
         **key: Any,
     ) -> None:
         super().__init__()
-        self.environment = environment
-        self._topic, self._is_amazons, self._now = topic, is_amazon(endpoint), now
+        self.environment, self._topic, self._now = environment, topic, now
+        self._is_amazons = is_amazon(endpoint)
         patience: dict[str, Any] = {"retries": ONCE if is_quick else retries}
         patience["seconds"] = QUICK_SECONDS if is_quick else SECONDS
         self._api = Api(environment=environment, endpoint=endpoint, **key, **patience)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from django.conf import settings as site
@@ -18,7 +19,7 @@ from recruitment.models import Campaign, Visit
 from recruitment.mturk.arrivals import ASSIGNMENT, RECEIPT_FIELD, is_preview, read_mturk, submit_address
 from recruitment.mturk.notifications import read_hook
 from recruitment.mturk.terms import MANY_SEATS, bonus_fee, is_amazon, site_of
-from recruitment.platforms import CampaignDefaults, Hint, Platform, ReturnLink, Words
+from recruitment.platforms import Hint, Platform, ReturnLink, Words
 
 if TYPE_CHECKING:
     from recruitment.mturk.marketplace import MechanicalTurk
@@ -37,8 +38,8 @@ class MechanicalTurkPlatform(Platform):
         submission=pgettext_lazy("of Mechanical Turk", "Assignment"),
         posting="HIT",
     )
-    defaults = CampaignDefaults(
-        stories_per_visit=1, approved_percent=98, approved_work=10_000, countries="US"
+    defaults = MappingProxyType(
+        {"stories_per_visit": 1, "approved_percent": 98, "approved_work": 10_000, "countries": "US"}
     )
     unused_fields = ("screen_out_reward",)
     is_framed = True

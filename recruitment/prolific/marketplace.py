@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.models import Environment, PlatformIdentity
+from accounts.models import Environment
 from recruitment.arrivals import Arrival
 from recruitment.marketplace import (
     Estimate,
@@ -47,8 +47,6 @@ from recruitment.prolific.review import Review
 
 class Prolific(Review, Marketplace):
     """A workspace of Prolific, by its API token. Raise ``NotConfigured`` without either."""
-
-    platform: str = PlatformIdentity.Platform.PROLIFIC
 
     def __init__(
         self,
