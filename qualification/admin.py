@@ -43,21 +43,9 @@ class ExpertAnswerInline(Blind, ReadOnlyInline):
         return super().get_queryset(request).filter(pk__in=ExpertAnswer.objects.revealed())
 
 
-class AttemptAnswerInline(Blind, ReadOnlyInline):
-    model = AttemptAnswer
-    about_round = "attempt__round"
-
-
-class BlindAnswerKeyAdmin(Blind, ReadOnlyAdmin):
-    about_round = "round"
-
-
-class BlindCheckKeyAdmin(Blind, ReadOnlyAdmin):
-    about_text = "story__text_hash"
-
-
-class BlindCheckResultAdmin(Blind, ReadOnlyAdmin):
-    about_text = "key__story__text_hash"
+def blind(base: type[Any], **attributes: Any) -> type[Any]:
+    """Return a :class:`Blind` kind of ``base``."""
+    return type(f"Blind{base.__name__}", (Blind, base), attributes)
 
 
 show(
@@ -66,21 +54,24 @@ show(
 )  # fmt: skip
 show(
     AnswerKey, "round", "version", "created_by", "created_at",
-    inlines=(inline(AcceptableOption), inline(KeyReason)), base=BlindAnswerKeyAdmin,
+    inlines=(inline(AcceptableOption), inline(KeyReason)), base=blind(ReadOnlyAdmin, about_round="round"),
 )  # fmt: skip
 show(
     ExpertReview, "round", "expert", "asked_at", "handed_in_at", "dismissed_at", inlines=(ExpertAnswerInline,)
 )
 show(
     Attempt, "id", "round", "enrollment", "number", "state", "passed", "started_at", "submitted_at",
-    filters=("state", "passed", "round__study"), inlines=(AttemptAnswerInline,),
+    filters=("state", "passed", "round__study"),
+    inlines=(blind(ReadOnlyInline, model=AttemptAnswer, about_round="attempt__round"),),
 )  # fmt: skip
 show(
     CheckKey, "id", "story", "version", "state", "created_by", "created_at",
     filters=("state", "story__study"), search=("story__story_id",),
-    inlines=(inline(CheckOption, "question", "row", "option"),), base=BlindCheckKeyAdmin,
+    inlines=(inline(CheckOption, "question", "row", "option"),),
+    base=blind(ReadOnlyAdmin, about_text="story__text_hash"),
 )  # fmt: skip
 show(
     CheckResult, "vote", "key", "passed",
-    filters=("passed", "key__story__study"), search=("key__story__story_id",), base=BlindCheckResultAdmin,
+    filters=("passed", "key__story__study"), search=("key__story__story_id",),
+    base=blind(ReadOnlyAdmin, about_text="key__story__text_hash"),
 )  # fmt: skip

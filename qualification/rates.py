@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
@@ -21,7 +21,7 @@ HARD = 0.5
 KEPT_SECONDS = 24 * 3600
 REST = 20
 """Figures over all answers are recomputed after this multiple of their duration at the earliest."""
-SHAPE = 3
+SHAPE = 4
 """Version of the cached values; raise it when their form changes, so that no old ones are read."""
 _FIRST_TRIES = """
     SELECT t.id, t.round_id, t.passed,
@@ -163,16 +163,6 @@ def _of(study: Study, what: str, which: Q) -> Count:
     return Count(f"attempts__{what}", distinct=True, filter=theirs & which)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[Found]):
-    """Cached figures with the attempts per round that they cover, and the time and seconds of computing."""
-
-    attempts: dict[int, int]
-    made_at: float
-    took: float
-    figures: Found
-
-
 def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: Callable[[], Found]) -> Found:
     """Return figures over these attempts per round: from the cache if it has them for the same attempts, or
     if recomputing is not due yet (:data:`REST`), otherwise computed.
@@ -180,13 +170,15 @@ def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: C
     ``name`` distinguishes the cached figures of one study.
     """
     key = f"round-{name}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
-    kept: _Kept[Found] | None = caches["shared"].get(key)
     begun = time.time()
-    if kept and (kept.attempts == attempts or begun < kept.made_at + REST * kept.took):
-        return kept.figures
+    kept: tuple[dict[int, int], float, Found] | None = caches["shared"].get(key)
+    if kept:
+        covered, due_at, figures = kept
+        if covered == attempts or begun < due_at:
+            return figures
     figures = compute()
     made_at = time.time()
-    caches["shared"].set(key, _Kept(attempts, made_at, made_at - begun, figures), KEPT_SECONDS)
+    caches["shared"].set(key, (attempts, made_at + REST * (made_at - begun), figures), KEPT_SECONDS)
     return figures
 
 

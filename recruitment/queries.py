@@ -190,10 +190,10 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
     ).exists()
 
 
-def visit_of(session: WorkSession) -> Visit | None:
-    """Return the visit whose work session this is, with all that its pages need."""
+def visit_of(session: WorkSession | None) -> Visit | None:
+    """Return the visit whose work session this is, if any, with all that its pages need."""
     needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent", "submission")
-    return Visit.objects.select_related(*needed).filter(session=session).first()
+    return Visit.objects.select_related(*needed).filter(session=session).first() if session else None
 
 
 def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:

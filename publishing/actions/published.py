@@ -63,25 +63,32 @@ def _later(now: datetime, begun: float) -> datetime:
     return now + timedelta(seconds=time.monotonic() - begun)
 
 
-def refuse_withdrawn(release: Release) -> None:
-    """Raise :class:`~publishing.errors.UnusableRelease` if the release was withdrawn."""
+def check_depositable(release: Release) -> None:
+    """Raise :class:`~publishing.errors.UnusableRelease` unless it is published and was not withdrawn."""
+    if release.state != Release.State.PUBLISHED:
+        raise UnusableRelease(
+            f"Release {release.number} of {release.study.slug} is {release.get_state_display()}. Only a "
+            "published release can be deposited."
+        )
     if withdrawal := release.withdrawn:
         where = {"number": release.number, "study": release.study.slug, "reason": withdrawal.reason}
         text = _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
-        raise UnusableRelease(text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"})
+        told = text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"}
+        raise UnusableRelease(
+            f"{told} A withdrawn release is not deposited. Where it has been deposited already, say there "
+            "that it was withdrawn."
+        )
 
 
 @transaction.atomic(durable=True)
 def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
     """Create or restart the deposit of this release at this place. A completed one stays as it is.
 
-    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.UnusableRelease` if it
-    was withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
+    Raise as :func:`check_depositable` does. Both this and a withdrawal lock the release's row, so one of them
+    always sees the other.
     """
     release = Release.objects.locked().get(pk=release.pk)
-    if release.state != Release.State.PUBLISHED:
-        raise ValueError(f"{release} is not published.")
-    refuse_withdrawn(release)
+    check_depositable(release)
     deposit, _new = Deposit.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         release=release,
         kind=destination.kind,

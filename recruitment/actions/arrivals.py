@@ -137,8 +137,8 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
     )
     if known and not _replace_if_retaken(known, posting, now=now):
         return _open_again(known, posting, arrival, is_proven=is_proven)
-    enrollment, lost = _let_in(campaign, posting, annotator, now=now)
-    visit = _begin(campaign, posting, arrival, enrollment, is_proven=is_proven, now=now)
+    enrollment, lost = _let_in(posting, annotator, now=now)
+    visit = _begin(posting, arrival, enrollment, is_proven=is_proven, now=now)
     if lost and visit.session:
         annotation_actions.carry_test(lost=lost, session=visit.session)
     return visit
@@ -203,11 +203,11 @@ def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> boo
 
 
 def _let_in(
-    campaign: Campaign, posting: Posting, annotator: Annotator, *, now: datetime
+    posting: Posting, annotator: Annotator, *, now: datetime
 ) -> tuple[Enrollment, WorkSession | None]:
     """Return the person's enrollment, made for a new person who may begin, and the test that they lost."""
     # Not the caller's copy: somebody may have paused it since.
-    campaign = Campaign.objects.select_related("study").get(pk=campaign.pk)
+    campaign = Campaign.objects.select_related("study").get(pk=posting.campaign_id)
     study = campaign.study
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
     is_tested = campaign.purpose == Campaign.Purpose.TEST and known is not None and known.state in TESTED
@@ -221,14 +221,9 @@ def _let_in(
 
 
 def _begin(
-    campaign: Campaign,
-    posting: Posting,
-    arrival: Arrival,
-    enrollment: Enrollment,
-    *,
-    is_proven: bool,
-    now: datetime,
+    posting: Posting, arrival: Arrival, enrollment: Enrollment, *, is_proven: bool, now: datetime
 ) -> Visit:
+    campaign = posting.campaign
     session = annotation_actions.open_session(
         enrollment=enrollment,
         story_limit=campaign.stories_per_visit,

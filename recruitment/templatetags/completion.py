@@ -59,8 +59,7 @@ def may_owe_code(enrollment: Enrollment) -> bool:
 @register.simple_tag(takes_context=True)
 def screening_campaign(context: Context) -> Campaign | None:
     """Return the campaign of this visit if it pays less for a test that is not passed, else None."""
-    session = work_session(context["request"])
-    visit = visit_of(session) if session else None
+    visit = visit_of(work_session(context["request"]))
     return visit.campaign if visit and visit.campaign and visit.campaign.screen_out_reward else None
 
 
@@ -108,7 +107,7 @@ def _offer(context: Context) -> dict[str, Any] | None:
     """Return how the visit ends; None for a visit that is not paid by the submission."""
     request = context["request"]
     session = work_session(request)
-    visit = visit_of(session) if session else None
+    visit = visit_of(session)
     if visit is None or visit.campaign is None:
         return None
     outcome = outcome_of(visit)

@@ -67,7 +67,7 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if _is_prefetched(request):
         return HttpResponse(status=503)
     session, now = work_session(request), clock.now()
-    visit = queries.visit_of(session) if session else None
+    visit = queries.visit_of(session)
     if visit is None:
         return _code(request, enrollment)
     if visit.replaced_at:  # the participant took the same assignment again

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, IntegrityError, connection
@@ -108,9 +109,9 @@ def test_a_press_that_dies_keeps_its_finished_batches_and_the_next_one_pays_the_
 
     batches: list[object] = []
 
-    def dying(**named: object) -> None:
-        payment_records.record_payments(**named)  # type: ignore[arg-type]  # as it was called
-        batches.append(named)
+    def dying(*given: Any, **named: Any) -> None:
+        payment_records.record_payments(*given, **named)  # as it was called
+        batches.append(given)
         if len(batches) < 2:
             return
         with connection.cursor() as cursor:

@@ -84,6 +84,7 @@ def be_told(double: MTurkDouble) -> None:
     """The notifications come: some twice, in no order, and some without the worker's id."""
     for message in double.world.post.collect():
         hint = read_notification(json.dumps(message).encode(), topic=TOPIC)
+        assert hint
         actions.handle_notification(platform="mturk", hint=hint, environment="live", now=double.world.now())
 
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
-from publishing.actions.published import deposit_release, refuse_withdrawn
+from publishing.actions.published import check_depositable, deposit_release
 from publishing.destinations.base import (
     HUGGING_FACE,
     S3,
@@ -31,7 +31,6 @@ from publishing.destinations.base import (
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import UnusableRelease
 from publishing.models import Release
 from tomannot import clock
 
@@ -115,18 +114,7 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
     release = releases.filter(study__slug=slug, number=number).first()
     if release is None:
         raise CommandError(f"Study “{slug}” has no release {number}.")
-    if release.state != Release.State.PUBLISHED:
-        raise CommandError(
-            f"Release {number} of {slug} is {release.get_state_display()}. Only a published release can be "
-            "deposited."
-        )
-    try:
-        refuse_withdrawn(release)
-    except UnusableRelease as error:
-        raise CommandError(
-            f"{error} A withdrawn release is not deposited. Where it has been deposited already, say there "
-            "that it was withdrawn."
-        ) from None
+    check_depositable(release)
     is_rehearsal = release.environment == "rehearsal"
     if is_rehearsal and not rehearsal:
         raise CommandError(
