@@ -79,42 +79,39 @@ class Page:
     body: bytes
 
     @cached_property
-    def _work(self) -> html.HtmlElement | None:
-        """The part of the page that changes; None if the page is not ours (an error, no HTML)."""
-        if not self.body.strip():
-            return None
+    def _work(self) -> html.HtmlElement:
+        """The part of the page that changes; empty if the page is not ours (an error, no HTML)."""
         parser = html.HTMLParser(encoding="utf-8")
-        root: html.HtmlElement = html.document_fromstring(self.body, parser=parser)
+        root: html.HtmlElement = html.document_fromstring(self.body.strip() or b"<p>", parser=parser)
         root.make_links_absolute(self.address)
-        return root.get_element_by_id("work", None)
+        found: html.HtmlElement = root.get_element_by_id("work", html.Element("main"))
+        return found
 
     @property
     def is_ours(self) -> bool:
         """Return True for a page of tomannot, False for a bare server error."""
-        return self._work is not None
+        return bool(self._work.get("id") == "work")
 
     @cached_property
     def heading(self) -> str:
-        return "" if self._work is None else _text(self._work.find(".//h1"))
+        return _text(self._work.find(".//h1"))
 
     @cached_property
     def text(self) -> str:
         """All visible text (or the beginning of a bare error)."""
-        if self._work is None:
-            return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:500]
-        return _text(self._work)
+        if self.is_ours:
+            return _text(self._work)
+        return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:500]
 
     @cached_property
     def form(self) -> Form | None:
         """The form to fill in; None if there is none."""
-        found = None if self._work is None else self._work.find(".//form")
+        found = self._work.find(".//form")
         return None if found is None else self._read(found)
 
     @cached_property
     def links(self) -> list[Link]:
         """Links that look like buttons, in page order."""
-        if self._work is None:
-            return []
         return [
             Link(link.get("href"), "button--quiet" in link.classes)
             for link in self._work.iterfind(".//a[@href]")
@@ -128,8 +125,6 @@ class Page:
 
     @cached_property
     def receipt(self) -> Receipt | None:
-        if self._work is None:
-            return None
         for element in self._work.find_class("receipt"):
             time = element.find(".//time[@datetime]")
             if time is not None:
@@ -139,7 +134,7 @@ class Page:
     @property
     def complains(self) -> bool:
         """Return True if the page reports an error in what was submitted."""
-        return self._work is not None and bool(self._work.xpath(".//*[@role='alert' and not(@hidden)]"))
+        return bool(self._work.xpath(".//*[@role='alert' and not(@hidden)]"))
 
     def _read(self, form: html.HtmlElement) -> Form:
         choices: dict[str, list[str]] = {}

@@ -212,22 +212,18 @@ def offer_of(campaign: Campaign) -> Offer:
     )
 
 
-def has_one_posting(platform: str, purpose: str) -> bool:
-    """Return True if all seats of such a campaign are in one posting, which more seats widen.
+def has_one_posting(campaign: Campaign | CampaignSettings) -> bool:
+    """Return True if all seats of a campaign are in one posting, which more seats widen.
 
     Those of a test always are: Mechanical Turk offers nobody the same HIT twice, but another HIT like it.
     """
-    return platform_named(platform).has_one_posting or purpose == Campaign.Purpose.TEST
-
-
-def is_one_posting(campaign: Campaign) -> bool:
-    return has_one_posting(campaign.platform, campaign.purpose)
+    return platform_named(campaign.platform).has_one_posting or campaign.purpose == Campaign.Purpose.TEST
 
 
 def with_more(campaign: Campaign, more: int) -> Offer:
     """Return the offer of so many more seats: the one posting widened, or new postings alone."""
     offer = offer_of(campaign)
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         return replace(offer, seats=offer.seats + more, seats_per_posting=offer.seats + more)
     return replace(offer, seats=more)
 
@@ -238,7 +234,7 @@ def problems_of_more(campaign: Campaign, more: int) -> list[str]:
         return [_("Enter how many more places to offer, at least one.")]
     offer = with_more(campaign, more)
     found = _problems_of_size(campaign.seats + more, offer.seats_per_posting)
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         found += platform_of(campaign).problems_of_widening(campaign.seats, offer.seats)
     return found
 
@@ -311,6 +307,6 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
         found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
-    in_one = settings.seats if has_one_posting(settings.platform, settings.purpose) else 0
+    in_one = settings.seats if has_one_posting(settings) else 0
     found += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
     return found + platform_named(settings.platform).problems_of(settings)

@@ -145,7 +145,7 @@ class CampaignForm(RowForm):
         is_test = self.purpose == Campaign.Purpose.TEST
         of_stories = ["stories_per_visit", "counts_unconfirmed", "suggested_for"]
         names = of_stories if is_test else ["screen_out_reward"]
-        if has_one_posting(self.platform, self.purpose):
+        if has_one_posting(Campaign(platform=self.platform, purpose=self.purpose)):
             names.append("seats_per_posting")
         return {*names, *platform_named(self.platform).unused_fields}
 

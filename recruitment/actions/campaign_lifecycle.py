@@ -20,8 +20,8 @@ from annotation.locks import alone
 from annotation.models import Event, Study
 from recruitment.campaigns import (
     concurrent_visits,
+    has_one_posting,
     has_story_for_newcomers,
-    is_one_posting,
     offer_of,
     reference_of,
 )
@@ -236,7 +236,7 @@ def _create_posting(campaign: Campaign, posting: Posting, marketplace: Marketpla
 
 def _update_posting(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
     """Give an existing posting its seats and its time, and open it."""
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         # The token is that of this number of seats, and of no other.
         token = uuid5(posting.request_token, str(posting.seats))
         marketplace.widen(campaign.remote_id, posting.remote_id, seats=posting.seats, token=token)

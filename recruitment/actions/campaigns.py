@@ -15,7 +15,6 @@ from recruitment.actions.campaign_lifecycle import check_state, extend_offer, lo
 from recruitment.campaigns import (
     CampaignSettings,
     has_one_posting,
-    is_one_posting,
     offer_of,
     problems_of,
     problems_of_more,
@@ -95,7 +94,7 @@ def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> N
 def _values(settings: CampaignSettings) -> dict[str, Any]:
     """Return the fields of a campaign. With one posting, it has all seats."""
     values = asdict(settings) | {"countries": list(settings.countries)}
-    if has_one_posting(settings.platform, settings.purpose):
+    if has_one_posting(settings):
         values["seats_per_posting"] = settings.seats
     return values
 
@@ -140,7 +139,7 @@ def _plan_postings(
 def cost_of_seats(campaign: Campaign, marketplace: Marketplace, more: int) -> Decimal:
     """Return the cost of more seats with fees. Raise the errors of ``recruitment.marketplace``."""
     total = marketplace.estimate(with_more(campaign, more)).total
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         return total - marketplace.estimate(offer_of(campaign)).total
     return total
 
@@ -175,7 +174,7 @@ def _plan_seats(
     check_state(campaign, State.LIVE)
     _check_unchanged(campaign, priced)
     wanted = with_more(campaign, more)
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         campaign.postings.update(seats=wanted.seats)
         campaign.seats_per_posting = wanted.seats_per_posting
     else:
