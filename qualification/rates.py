@@ -13,6 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
 from qualification.models import TESTS, Attempt, Round
+from qualification.queries import Tested
 
 FEWEST = 10
 """Attempts needed before a question is called too hard."""
@@ -99,25 +100,17 @@ class QuestionRate:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRates:
+class RoundRates(Tested):
     """A round's rates. Counts are of annotators, over all their attempts.
 
     ``passing``, ``pace`` and ``questions`` cover first attempts; ``later_tries`` counts other submissions.
     """
 
     round: Round
-    started: int
-    submitted: int
-    passed: int
     later_tries: int
     passing: Halves | None
     pace: Pace | None
     questions: list[QuestionRate]
-
-    @property
-    def share(self) -> float | None:
-        """The share of those who handed in that passed, in 0..1; None if nobody handed in."""
-        return self.passed / self.submitted if self.submitted else None
 
 
 Found = TypeVar("Found")

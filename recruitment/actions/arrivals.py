@@ -145,11 +145,9 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 
 
 @transaction.atomic
-def record_refused_visit(
-    *, study: Study, problem: ArrivalProblem, campaign_number: int, now: datetime
-) -> None:
+def record_refused_visit(*, campaign: Campaign, problem: ArrivalProblem, now: datetime) -> None:
     """Log that a person was not let in, and why; never who."""
-    subject, note = f"campaign {campaign_number}", problem.value
+    study, subject, note = campaign.study, f"campaign {campaign.number}", problem.value
     annotation_actions.record_event(
         study=study, type=Event.Type.VISIT_REFUSED, now=now, subject=subject, note=note
     )
