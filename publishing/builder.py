@@ -30,8 +30,8 @@ from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
-from publishing.statistics.distinct import FirstOfEach
 from publishing.results import per_item
+from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported

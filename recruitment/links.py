@@ -40,16 +40,11 @@ def confirming_link(identity: PlatformIdentity) -> str:
     return absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk, identity.person)}))
 
 
-def join_address(link: JoinLink) -> str:
-    """Return the address to give to the platform, with its placeholder if it has one."""
+def join_address(link: JoinLink, participant: str = "") -> str:
+    """Return the address to give to the platform, or that under which a participant with this id comes."""
     address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
-    return address if link.adds_parameter else f"{address}?{link.parameter}={link.placeholder}"
-
-
-def join_address_of(link: JoinLink, participant: str) -> str:
-    """Return the address under which somebody with this id comes."""
-    address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
-    return f"{address}?{link.parameter}={participant}"
+    adds_it = link.adds_parameter and not participant
+    return address if adds_it else f"{address}?{link.parameter}={participant or link.placeholder}"
 
 
 def absolute(path: str) -> str:

@@ -92,7 +92,9 @@ def import_release(
         study = actions.make_rehearsal(study=study, by=by, now=now)
     subject = f"release {described.document['number']} of {described.document['study']}"
     record_event(study=study, type=Event.Type.RELEASE_IMPORTED, by=by, now=now, subject=subject, note=note)
-    AnswerSides.objects.create(study=study, salt=described.salt, medians=described.medians)
+    AnswerSides.objects.create(
+        study=study, **{name: described.document[name] for name in ("salt", "medians")}
+    )
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
     stories = 0
     for path in story_paths(described.rule).values():

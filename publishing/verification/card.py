@@ -28,7 +28,7 @@ CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _AS_STATED = (
     "title", "description", "environment", "license", "url", "story_language", "number", "code_version",
-    "study_state", "sources", "plan",
+    "study_state", "sources", "plan", "salt", "medians",
 )  # fmt: skip
 _HOW = "## How the stories were judged"
 
@@ -45,8 +45,6 @@ def known_facts(description: Description) -> ReleaseFacts:
         asked=description.asked,
         filter_name=description.rule.name,
         votes_per_story=description.votes_per_story,
-        salt=description.salt,
-        medians=description.medians,
         created=datetime.fromisoformat(document["created"]),
         story_cap=0,
         pay_rate=None,

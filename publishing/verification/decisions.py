@@ -28,8 +28,8 @@ from publishing.files.rows import (
 )
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
-from publishing.statistics.distinct import FirstOfEach
 from publishing.results import per_item
+from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import schema
@@ -68,10 +68,8 @@ class Recomputation:
         self.paths = story_paths(description.rule)
         self.columns = {path: Columns(layout.columns_of(outcome)) for outcome, path in self.paths.items()}
         self.votes = schema.VoteReader(description.asked)
-        self.sides = {
-            one.config: Sides(description.salt, description.medians.get(one.config))
-            for one in layout.question_sets
-        }
+        salt, medians = description.document["salt"], description.document["medians"]
+        self.sides = {one.config: Sides(salt, medians.get(one.config)) for one in layout.question_sets}
         self.per_item = per_item(protocol, description.asked)
         self._per_item_lines: Iterator[Line] = (
             release.lines(self.per_item.path) if self.per_item else iter(())

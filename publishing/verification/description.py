@@ -130,9 +130,6 @@ def read(release: CheckedRelease) -> Description | None:
         Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
         rule,
         votes,
-        document["salt"],
-        document["medians"],
-        document["counts"],
     )
 
 

@@ -53,9 +53,6 @@ class Description:
     statement: Statement
     rule: StoryFilter
     votes_per_story: int
-    salt: str
-    medians: Mapping[str, str]
-    counts: Mapping[str, Any]
 
     @property
     def decides_by_itself(self) -> bool:

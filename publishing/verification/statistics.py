@@ -39,7 +39,7 @@ a model that is fitted step by step have four, and may end at another last one."
 
 def check_counts(release: CheckedRelease, found: Recomputation) -> None:
     """Check the counts of ``release.json``."""
-    for problem in differences(found.description.counts, found.tally.counts(), "counts"):
+    for problem in differences(found.description.document["counts"], found.tally.counts(), "counts"):
         release.report(COUNTS, RELEASE_JSON, problem)
 
 

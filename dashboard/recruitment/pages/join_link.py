@@ -26,7 +26,7 @@ from dashboard.settings.forms import RowForm
 from recruitment import actions
 from recruitment.errors import CannotPay
 from recruitment.join_links import PLATFORMS, JoinPlatform, filled_in, own_source, screen_out_address
-from recruitment.links import join_address, join_address_of
+from recruitment.links import join_address
 from recruitment.models import JoinLink, LinkPayment
 from recruitment.queries import came_by, check_code
 from tomannot import clock
@@ -140,7 +140,7 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "link": link,
         "addresses": addresses(link) if link else None,
-        "try_address": join_address_of(link, "try-1") if link else "",
+        "try_address": join_address(link, "try-1") if link else "",
         "is_own": link is not None and link.source == own_source(study.pk),
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= clock.now(),
