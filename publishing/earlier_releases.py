@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from publishing.builder import RELEASE_JSON
 from publishing.errors import BrokenDirectory
-from publishing.files.directory import MANIFEST
+from publishing.files.directory import MANIFEST, file_facts
 from publishing.human_baseline.release_files import Baseline
 from publishing.models import Release
 
@@ -46,9 +46,13 @@ def _intact(found: Release | None) -> Path | None:
     if found is None or not (found.directory / MANIFEST).is_file():
         return None
     for file in found.files.filter(Q(path=RELEASE_JSON) | Q(path__endswith=".jsonl")):
-        if not file.is_intact:
+        try:
+            intact = file_facts(found.directory, file.path).sha256 == file.sha256
+        except FileNotFoundError:
+            intact = False
+        if not intact:
             raise BrokenDirectory(
-                f"{file.place} is not as it was published, so the new release cannot "
+                f"{found.directory / file.path} is not as it was published, so the new release cannot "
                 "build on it. Restore the files of that release, or move its directory away, and "
                 "request the release again."
             )

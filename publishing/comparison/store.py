@@ -24,10 +24,10 @@ from django.utils.translation import gettext as _
 from annotation.models import Study
 from publishing.comparison.changes import READ, Kind, difference_of, paired_stories
 from publishing.errors import UnusableRelease
-from publishing.files import jsonl
+from publishing.files import directory, jsonl
 from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
-from publishing.store import fetch, install, put, remove_leftovers
+from publishing.store import StoreUnavailable, fetch, install, put, remove_leftovers
 from tomannot.celery import send_once
 
 COMPARE_TASK = "publishing.tasks.compare_releases"
@@ -171,9 +171,18 @@ def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:
 
 def _check(release: Release) -> None:
     """Raise :class:`~publishing.errors.UnusableRelease` unless the files to be read are as published."""
-    files = {file.path: file for file in release.files.filter(path__in=(*READ, DROPPED_PATH, *DOCUMENTS))}
-    for path in sorted({*READ, *DOCUMENTS, *files}):
-        if path not in files or not files[path].is_intact:
+    published = {
+        file.path: file.sha256 for file in release.files.filter(path__in=(*READ, DROPPED_PATH, *DOCUMENTS))
+    }
+    dropped = [DROPPED_PATH] if DROPPED_PATH in published else []
+    for path in (*READ, *dropped, *DOCUMENTS):
+        try:
+            whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
+        except StoreUnavailable:
+            raise
+        except OSError:
+            whole = False
+        if not whole:
             told = _(
                 "%(path)s of release %(number)s is missing or has changed. Restore the files of that "
                 "release, then reload this page."

@@ -16,7 +16,6 @@ from accounts.models import Environment, researcher
 from accounts.schema import before, check, final, fixed, optional_time, refuse_if, stays, unique
 from annotation.models import Study
 from publishing import store
-from publishing.files.directory import file_facts
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
 
@@ -210,14 +209,6 @@ class ReleaseFile(models.Model):
         try:
             return self.place.is_file()
         except OSError:  # the shared store is away
-            return False
-
-    @property
-    def is_intact(self) -> bool:
-        """True if the file is here as it was published. Raise ``OSError`` if that cannot be said now."""
-        try:
-            return file_facts(self.release.directory, self.path).sha256 == self.sha256
-        except FileNotFoundError:
             return False
 
 
