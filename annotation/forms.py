@@ -10,7 +10,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
@@ -89,6 +89,8 @@ class QuestionField:
     rows: tuple[RowField, ...]
     groups: tuple[RowGroup, ...] = ()
     """The rows of the item instead, if they are asked one by one."""
+    only_after: str = ""
+    """The answers after which the question is asked, in words."""
 
     @property
     def plain_rows(self) -> tuple[RowField, ...]:
@@ -145,11 +147,22 @@ def question_fields(
             given = answered.get(name, "")
             answers = _option_fields(name, offered, given)
             rows.append(RowField(row, name, answers, errors.get(name, ""), suggested.get(name, ""), given))
-        fields.append(QuestionField(question, number, parts, tuple(rows)))
+        after = _after(protocol, question)
+        fields.append(QuestionField(question, number, parts, tuple(rows), only_after=after))
     heading = protocol.by_row
     if heading is None:
         return fields
     return [_by_row(heading, protocol.parts(item), fields, is_open=protocol.open_table is not None)]
+
+
+def _after(protocol: Protocol, question: Question) -> str:
+    """Return the answers after which a question is asked in words, or ""."""
+    if question.only_after is None:
+        return ""
+    earlier, options = protocol.question(question.only_after[0]), question.only_after[1]
+    answers = [str(option.label) for option in earlier.options if option.key in options]
+    told = gettext("Only after “%(answers)s” to “%(question)s”.")
+    return told % {"answers": "”, “".join(answers), "question": earlier.title}
 
 
 def _by_row(

@@ -13,8 +13,8 @@ REMOVED = b"[removed]"
 
 
 def without_identifiers(text: str) -> str:
-    """Return an annotator's words with everything replaced that looks like an identifier."""
+    """Return an annotator's words with everything replaced that looks like an identifier, not any longer."""
     data = text.encode()
     for _, pattern in PATTERNS.values():
         data = pattern.sub(REMOVED, data)
-    return data.decode()
+    return data.decode()[: len(text)]

@@ -261,7 +261,7 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
 
 
 def has_all_votes(story: Story) -> bool:
-    """Return True if so many votes on the story count as its study asks for. A lease is not yet a vote."""
+    """Return True if the story has as many counted votes as its study asks for; leases do not count."""
     votes = Vote.objects.counted().filter(assignment__story=story).count()
     return votes >= story.study.votes_per_story
 

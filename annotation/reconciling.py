@@ -8,6 +8,7 @@ the row stays, and ``beliefs``, the table's heading, that the lists were reconci
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,10 +18,12 @@ from annotation.identifiers import without_identifiers
 from annotation.protocols.base import Protocol
 from annotation.protocols.questions import Choice, field_name
 
-KEPT, LEFT_OUT, RECONCILED = "kept", "left-out", "reconciled"
-"""What is decided about a row and, with the :func:`fingerprint` of the lists, about a table."""
+KEPT, LEFT_OUT, RECONCILED = "kept", "left out", "reconciled"
+"""Verdicts about rows and, followed by a hash of the lists (:func:`fingerprint`), about tables."""
 ADDED = "added-"
 """Begins the key of a row that nobody listed."""
+_ROW = re.compile(rf"[0-9a-f]{{12}}|{ADDED}[0-9]{{2,3}}")
+_DONE = re.compile(rf"{RECONCILED}-[0-9a-f]{{12}}")
 
 
 class Change(StrEnum):
@@ -75,7 +78,7 @@ def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> li
         given = {(choice.row, choice.question): without_identifiers(choice.option) for choice in choices}
         for row in {row for row, _question in given}:
             words = tuple(given.get((row, question.key), "") for question in protocol.questions)
-            told = "\n".join(" ".join(word.casefold().split()).rstrip(".") for word in words)
+            told = "\n".join(" ".join(word.casefold().rstrip(". ").split()) for word in words)
             key = hashlib.sha256(told.encode()).hexdigest()[:12]
             found.setdefault(key, []).append((row, words, person))
     in_order = sorted((min(row for row, _, _ in same), key) for key, same in found.items())
@@ -88,7 +91,7 @@ def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> li
 
 
 def fingerprint(listed: Iterable[ListedRow]) -> str:
-    """Return the decision that these lists were reconciled: no other lists were."""
+    """Return the verdict that marks exactly these lists as reconciled."""
     told = " ".join(sorted(row.key for row in listed))
     return f"{RECONCILED}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
@@ -107,6 +110,17 @@ def reconciled_rows(
     asked = protocol.questions[0].key
     added = sorted(field.partition(".")[2] for field in decisions if field.startswith(f"{asked}.{ADDED}"))
     return rows + [_decided(protocol, key, None, decisions) for key in added]
+
+
+def can_stand(protocol: Protocol, field: str, verdict: str) -> bool:
+    """Return True if experts can have decided this about a field; the row may be listed no more."""
+    question, _dot, row = field.partition(".")
+    if question != table_of(protocol):
+        is_cell = question in protocol.written and _ROW.fullmatch(row) is not None
+        return is_cell and protocol.question(question).read(verdict, ()) == verdict != ""
+    if row:
+        return verdict in (KEPT, LEFT_OUT) and _ROW.fullmatch(row) is not None
+    return _DONE.fullmatch(verdict) is not None
 
 
 def table_of(protocol: Protocol) -> str:

@@ -211,5 +211,5 @@ class CsvView(Export):
         since = self.read(requests.VotesSince, query=True).get("since")
         # The questions are read before the first byte, so that a missing protocol is a refusal, not a cut.
         keys = questions_of(self.study)
-        pieces = csv_pieces(csv_columns(keys), csv_rows(votes_of(self.study, since=since), keys))
+        pieces = csv_pieces(csv_columns(keys), csv_rows(self.study, keys, since=since))
         return self.answer((piece.encode() for piece in pieces), "csv", "text/csv")

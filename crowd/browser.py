@@ -141,7 +141,7 @@ class Page:
         for radio in form.iterfind(".//input[@type='radio']"):
             choices.setdefault(radio.get("name"), []).append(radio.get("value"))
         for box in form.iterfind(".//input[@type='checkbox'][@name]"):
-            choices[box.get("name")] = [box.get("value"), ""]  # what is not ticked is not sent
+            choices[box.get("name")] = [box.get("value"), "no"]  # as the server reads one without a tick
         for option in form.iterfind(".//select/option"):
             if option.get("value"):
                 choices.setdefault(option.getparent().get("name"), []).append(option.get("value"))

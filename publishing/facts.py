@@ -250,6 +250,8 @@ class Tally:
     """Votes by version of the study's own instructions and by language."""
     seconds: Counter[int] = field(default_factory=Counter)
     """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
+    milliseconds: int = 0
+    """Those of all votes together, each capped likewise."""
     annotators: Counter[str] = field(default_factory=Counter)
     """Votes by annotator."""
     reasons: Counter[str] = field(default_factory=Counter)
@@ -280,13 +282,14 @@ class Tally:
             self.annotators.update(annotators)
             self.forms.update(zip(instructions, languages, strict=True))
             self.seconds.update([min(ceil(one), MAX_SECONDS) for one in seconds])
+            self.milliseconds += sum([round(1000 * min(one, MAX_SECONDS)) for one in seconds])
             self.first_vote = min(self.first_vote or moments[0], *moments)
             self.last_vote = max(self.last_vote, *moments)
 
     @property
     def person_hours(self) -> float:
         """The hours that all counted votes took together, each capped, rounded to a tenth."""
-        return round(sum(second * votes for second, votes in self.seconds.items()) / 3600, 1)
+        return round(self.milliseconds / 3_600_000, 1)
 
     def authors(self) -> tuple[list[str], int, int]:
         """Return the generator models, and the numbers of stories by people and by unnamed authors."""

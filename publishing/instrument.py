@@ -44,6 +44,8 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         said = {item.name: getattr(value, item.name) for item in fields(value)}
         return {name: _plain(one) for name, one in said.items() if one or name not in UNUSUAL}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value if isinstance(value, bool) else str(value)
@@ -89,6 +91,15 @@ def _form(form: Mapping[str, Any]) -> Iterator[str]:
     for question in form["questions"]:
         yield f"## {code(question['key'])} {text(question['title'])}"
         yield from (text(question["text"]), text(question["help"]))
+        if "longest" in question:
+            yield f"In the person's own words, at most {question['longest']} characters."
+        if "choices" in question:
+            yield "Any number of these may be chosen:"
+        if question.get("optional"):
+            yield "It may be left open."
+        if question.get("only_after"):
+            earlier, options = question["only_after"]
+            yield f"Asked only after {code(earlier)}: {', '.join(map(code, options))}."
         yield bullets(
             f"{code(option['key'])} **{text(option['label'])}** {text(option['hint'])}"
             for option in question.get("choices", question["options"])

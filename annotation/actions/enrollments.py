@@ -314,7 +314,8 @@ def choose_language(*, enrollment: Enrollment, language: str) -> None:
 def forget(*, annotator: Annotator, now: datetime) -> None:
     """Delete an annotator's personal data and free words, and end their enrollments and links everywhere.
 
-    Votes stay under their pseudonyms. Afterwards nothing in the database connects them with a person.
+    Votes stay under their pseudonyms, with answers in words, out of which exports take what looks like an id
+    or address. Afterwards nothing in the database connects them with a person.
     """
     if locked(annotator).erased_at:
         return

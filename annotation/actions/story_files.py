@@ -97,8 +97,10 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
 def _check_open(job: StoryImport, study: Study) -> None:
     if study.state == Study.State.CLOSED:
         raise _refused(job, f"“{study.slug}” is closed.", "Reopen the study to import more.")
-    if study.protocol.written and job.role in (Story.Role.QUALIFICATION, Story.Role.CHECK):
-        told = f"“{study.slug}” asks for words, which no key can grade."
+    asked = study.protocol.questions
+    open_ended = study.protocol.written or any(one.optional or one.only_after for one in asked)
+    if open_ended and job.role in (Story.Role.QUALIFICATION, Story.Role.CHECK):
+        told = f"“{study.slug}” asks for words, or questions that may be left open: no key can grade these."
         raise _refused(job, told, "Use a quiz, or invite people by name.")
 
 

@@ -671,6 +671,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='answer',
+            constraint=models.CheckConstraint(condition=models.Q(('words__regex', '[\\u0001-\\u001f\\u007f-\\u009f]'), _negated=True), name='words_have_no_control_characters'),
+        ),
+        migrations.AddConstraint(
+            model_name='answer',
             constraint=models.CheckConstraint(condition=models.Q(('seconds', None), ('seconds__range', (0, 3600)), _connector='OR'), name='answer_took_up_to_an_hour'),
         ),
         pgtrigger.migrations.AddTrigger(

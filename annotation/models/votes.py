@@ -300,6 +300,8 @@ class Answer(ChosenOption):
                 "answer_says_something",
                 ~Q(question="") & (~Q(option="") & Q(words="") | Q(option="") & ~Q(words="")),
             ),
+            # Exports put separators between answers.
+            check("words_have_no_control_characters", ~Q(words__regex=r"[\u0001-\u001f\u007f-\u009f]")),
             check("answer_took_up_to_an_hour", Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS))),
         ]
         triggers = [final("answer_is_final")]

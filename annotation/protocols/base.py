@@ -258,8 +258,11 @@ class Protocol(abc.ABC):
         """
         given: dict[tuple[str, str], str] = {}
         wrong: dict[tuple[str, str], str] = {}
-        cells = list(self.cells(item))
-        for cell in cells:
+        asked: list[FormCell] = []
+        for cell in self.cells(item):
+            if not cell.is_asked(given):
+                continue
+            asked.append(cell)
             try:
                 given[cell.key] = cell.question.read(submitted.get(cell.field, ""), cell.options)
             except ValueError as error:
@@ -267,7 +270,7 @@ class Protocol(abc.ABC):
         unused = self._unused(given)
         choices: list[Choice] = []
         errors: dict[str, str] = {}
-        for cell in filter(lambda cell: cell.is_asked(given), cells):
+        for cell in asked:
             if cell.key in wrong:
                 errors[cell.field] = wrong[cell.key]
             elif given[cell.key]:
@@ -279,8 +282,9 @@ class Protocol(abc.ABC):
         return tuple(choices)
 
     def _unused(self, given: Mapping[tuple[str, str], str]) -> frozenset[str]:
-        """Return the rows of the open table that nothing was written in, except those that must be filled."""
+        """Return the rows of the open table that may be empty, and are."""
         if self.open_table is None:
             return frozenset()
         begun = {row for (_question, row), value in given.items() if value}
-        return frozenset(row.key for row in self.open_table.rows[self.open_table.least :]) - begun
+        empty = [row.key for row in self.open_table.rows if row.key not in begun]
+        return frozenset(empty[max(0, self.open_table.least - len(begun)) :])

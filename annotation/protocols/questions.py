@@ -1,6 +1,7 @@
 """The kinds of questions of a form, and answers to them. Pure."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
@@ -56,7 +57,7 @@ class Question:
     optional: bool = False
     """True if a form is complete without an answer."""
     only_after: tuple[str, Collection[str]] | None = None
-    """Ask only those who chose one of these options of an earlier question with the same rows."""
+    """Ask only those who chose one of these options of an earlier question; neither may have rows."""
 
     def options_for(self, item: Any) -> tuple[Option, ...]:
         """Return the options for this item; by default the same for every item."""
@@ -135,8 +136,10 @@ class Text(Question):
         return _("Please write an answer.")
 
     def read(self, value: str, options: Collection[Option]) -> str:
-        """Return the words with single spaces. Raise ``ValueError`` if they are too long."""
-        words = " ".join(_CONTROL.sub(" ", value).split())
+        """Return the words with single spaces; "" if none can be seen. Raise ``ValueError`` if too long."""
+        words = unicodedata.normalize("NFC", " ".join(_CONTROL.sub(" ", value).split()))
+        if not any(one.isprintable() and one != " " for one in words):
+            return ""
         if len(words) > self.longest:
             told = _("Please shorten this to %(longest)s characters; it has %(length)s.")
             raise ValueError(told % {"longest": self.longest, "length": len(words)})
@@ -145,7 +148,10 @@ class Text(Question):
 
 @dataclass(frozen=True)
 class SeveralOf(Question):
-    """A question of which any number of options may be chosen: each is a row, answered with yes or no."""
+    """A question of which any number of options may be chosen: each is a row, answered with yes or no.
+
+    None of them can count against an item: ask about it in a question of its own.
+    """
 
     choices: tuple[Option, ...] = ()
     options: tuple[Option, ...] = field(init=False, default=(Option("yes", _("yes")), Option("no", _("no"))))
@@ -163,7 +169,7 @@ class SeveralOf(Question):
 class OpenTable:
     """The rows that people add: each is answered by all questions of the form, or by none.
 
-    They are numbered from ``01`` in the order in which they were entered.
+    They are numbered from ``01``; some between others may be empty. At least so many are asked for.
     """
 
     least: int = 1

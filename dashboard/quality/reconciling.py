@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, Story, Study
+from annotation.protocols.questions import field_name
 from annotation.reconciling import Change, table_of
 from annotation.rights import by_and_now
 from dashboard.http import ErrorsAsMessages
@@ -21,8 +22,10 @@ from dashboard.stories.tables import StoryTable, tables_of
 
 MORE_ROWS = 10
 """Empty rows below the listed ones, to add what nobody listed."""
+NEW = "new-"
+"""Begins the key of an empty row of the form."""
 AT_ONCE = 50
-"""Stories whose tables are read at once."""
+"""Stories whose tables are read at once, and shown on the page; the file has all."""
 
 
 def reconcile_story(request: HttpRequest, study: Study, story: Story, *, following: str) -> HttpResponse:
@@ -57,7 +60,8 @@ def reconcile_story(request: HttpRequest, study: Study, story: Story, *, followi
 
 def reconciled_page(request: HttpRequest, study: Study, *, queue: str) -> HttpResponse:
     """Show the stories whose lists were reconciled, the newest first, and the way to the next one."""
-    context = {"rows": list(islice(_reconciled(study), AT_ONCE)), "queue": queue}
+    found = list(islice(_reconciled(study), AT_ONCE + 1))
+    context = {"rows": found[:AT_ONCE], "more": len(found) > AT_ONCE, "queue": queue}
     return render(request, "dashboard/quality/reconciled.html", context)
 
 
@@ -96,29 +100,29 @@ def _reconciled(study: Study) -> Iterator[tuple[Story, StoryTable]]:
 
 
 def _form_rows(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the form, with what was sent if it was refused, and empty ones to add more."""
-    sent = request.POST if request.method == "POST" else None
-    blank = [None] * MORE_ROWS
-    for place, row in enumerate([*table.rows, *blank]):
-        words = row.words if row else ("",) * len(study.protocol.questions)
-        fields = [f"{question.key}.{place}" for question in study.protocol.questions]
+    """Yield the rows of the form by key, with what was sent if it was refused, and empty ones below."""
+    sent = request.POST if request.method == "POST" else QueryDict()
+    questions = study.protocol.questions
+    for key, row in [(row.key, row) for row in table.rows] + [(f"{NEW}{n}", None) for n in range(MORE_ROWS)]:
+        words = row.words if row else ("",) * len(questions)
+        remark, was_left_out = (row.remark, row.change is Change.LEFT_OUT) if row else ("", False)
+        fields = [field_name(question.key, key) for question in questions]
         yield {
-            "place": place,
+            "key": key,
             "row": row,
             "cells": [
-                {"question": question, "name": name, "value": sent.get(name, "") if sent else word}
-                for question, name, word in zip(study.protocol.questions, fields, words, strict=True)
+                {"question": question, "name": name, "value": sent.get(name, word)}
+                for question, name, word in zip(questions, fields, words, strict=True)
             ],
-            "left_out": f"left-out.{place}" in sent if sent else bool(row and row.change is Change.LEFT_OUT),
-            "remark": sent.get(f"remark.{place}", "") if sent else row.remark if row else "",
+            "left_out": f"left-out.{key}" in sent if f"remark.{key}" in sent else was_left_out,
+            "remark": sent.get(f"remark.{key}", remark),
             "revised": row.listed.words if row and row.listed and row.change is Change.REVISED else None,
         }
 
 
 def _edited(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[actions.EditedRow]:
-    """Yield the rows of the form that are not empty."""
+    """Yield the rows that were sent, without empty ones at the end."""
     for one in _form_rows(request, study, table):
-        words, row = tuple(cell["value"] for cell in one["cells"]), one["row"]
-        if row or any(word.strip() for word in words):
-            key, remark = row.key if row else "", " ".join(one["remark"].split())[:LONGEST_STATEMENT]
-            yield actions.EditedRow(key, words, one["left_out"], remark)
+        words, key = tuple(cell["value"] for cell in one["cells"]), one["key"] if one["row"] else ""
+        if f"remark.{one['key']}" in request.POST and (key or any(word.strip() for word in words)):
+            yield actions.EditedRow(key, words, one["left_out"], one["remark"])

@@ -22,6 +22,7 @@ from publishing.files.rows import (
     CONTEXT_KEYS,
     INCOMPLETE_PATH,
     LABELS_PATH,
+    RECONCILED_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Layout,
@@ -253,13 +254,19 @@ def _answers(asked: list[Questions]) -> list[Row]:
     ]
 
 
+def _without_time(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "reconciled_at"}
+
+
 def _decisions(directory: Path) -> Mapping[bytes, Any]:
-    """Return the experts' decisions that the release follows, or may: about stories, and about labels."""
-    found: defaultdict[bytes, dict[str, str]] = defaultdict(dict)
-    for name, field, decided in ((ADJUDICATIONS_PATH, "", "verdict"), (LABELS_PATH, "labelled", "label")):
+    """Return what experts decided that the release follows, or may: stories, labels, and rows of lists."""
+    found: defaultdict[bytes, dict[str, Any]] = defaultdict(dict)
+    files = ((ADJUDICATIONS_PATH, "", "verdict"), (LABELS_PATH, "labelled", "label"))
+    for name, field, decided in (*files, (RECONCILED_PATH, "row", "change")):
         if (path := directory / name).is_file():
             with path.open("rb") as file:
                 for row in map(orjson.loads, file):
                     if decided in row and row.get("decided_by", "expert") == "expert":
-                        found[row["story_id"].encode()][row.get(field, "")] = row[decided]
+                        told = row[decided] if name != RECONCILED_PATH else _without_time(row)
+                        found[row["story_id"].encode()][row.get(field, "")] = told
     return found

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from annotation.protocols import all_protocols
-from annotation.reconciling import table_of
+from annotation.reconciling import can_stand
 from publishing.facts import COUNTED, Tally
 from publishing.files.features import Columns
 from publishing.files.rows import (
@@ -174,8 +174,7 @@ class Recomputation:
         offered = {question.key: question.options for question in self.description.asked}
         protocol = all_protocols().get(self.description.document["protocol"]["name"])
         if protocol and protocol.resolution == "reconciled":  # also about rows that are not listed
-            known = {table_of(protocol), *offered}
-            fields |= {labelled for labelled in decisions if labelled.partition(".")[0] in known}
+            fields |= {field for field, one in decisions.items() if can_stand(protocol, field, one.verdict)}
         for labelled, decision in decisions.items():
             if not labelled:
                 continue

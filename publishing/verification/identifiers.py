@@ -16,7 +16,13 @@ from publishing.annotation_report import REPORT_PATH
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
-from publishing.files.rows import ADJUDICATIONS_PATH, BASELINE_VOTES_PATH, SKIPS_PATH, VOTES_PATH
+from publishing.files.rows import (
+    ADJUDICATIONS_PATH,
+    BASELINE_VOTES_PATH,
+    RECONCILED_PATH,
+    SKIPS_PATH,
+    VOTES_PATH,
+)
 from publishing.verification.description import RELEASE_JSON
 from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import STATISTICS_JSON
@@ -24,7 +30,7 @@ from publishing.verification.statistics import STATISTICS_JSON
 CHECK = "identifiers"
 _CHUNK = 1 << 20
 _STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
-_ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, BASELINE_VOTES_PATH)
+_ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, RECONCILED_PATH, BASELINE_VOTES_PATH)
 _DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 

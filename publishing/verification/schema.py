@@ -14,7 +14,7 @@ from typing import Any
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
-from annotation.protocols.questions import KEY_PATTERN, Choice
+from annotation.protocols.questions import KEY_PATTERN, LONGEST_WORDS, Choice
 from publishing.facts import AskedQuestion, scales_of
 from publishing.files import jsonl
 from publishing.files.features import Type
@@ -118,6 +118,7 @@ CHECK = "schema"
 MOST_RATED = 5
 _ANNOTATOR = re.compile(r"annotator-[0-9a-f]{16}")
 _KEY = re.compile(KEY_PATTERN)
+_WORDS = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{LONGEST_WORDS}}}")
 
 _PSEUDONYM = Kind(
     "a pseudonym: annotator- and 16 hexadecimal digits",
@@ -220,8 +221,9 @@ class VoteReader:
                 return f"{field[:60]} is not a question of release.json."
             if asked.options and option not in asked.options:
                 return f"{field[:60]}: “{option[:40]}” is not an option of release.json."
-            if not (asked.in_words or _KEY.fullmatch(option)) or (row and not _KEY.fullmatch(row)):
-                return f"{field[:60]}: “{option[:40]}” is not the key of an option."
+            is_sound = _WORDS if asked.in_words else _KEY
+            if not is_sound.fullmatch(option) or (row and not _KEY.fullmatch(row)):
+                return f"{field[:60]}: “{option[:40]}” is not the key of an option, or words."
             choices.append(Choice(question, row, option))
         if missing := self._needed - {choice.question for choice in choices}:
             return f"There is no answer to {', '.join(sorted(missing))}."

@@ -32,10 +32,15 @@
   const phone = matchMedia("(max-width: 30rem)");
   const CHOSEN = ":checked:not([value=''])"; // a radio button, or an option of a list that is an answer
   const WORDS = "textarea[name]:not(:placeholder-shown)"; // words were written
-  const isOpen = (row) => !row.matches("[data-optional]") && !one(`${CHOSEN}, ${WORDS}`, row);
+  // What may be left open counts as open until it was looked at.
+  const isOpen = (row) => {
+    const mayStay = row.matches("[data-optional]") && (!phone.matches || row.closest(".question--seen"));
+    return !row.closest("[hidden]") && !mayStay && !one(`${CHOSEN}, ${WORDS}`, row);
+  };
   const show = (question) => {
     const form = question.closest("[data-answers]");
     const shown = question.dataset.shows.split(" ");
+    question.classList.add("question--seen");
     for (const other of all("[data-question]", form)) other.classList.toggle("question--now", other === question);
     for (const part of all("[data-part]", form)) part.classList.toggle("is-off", !shown.includes(part.dataset.part));
     label(form);
@@ -50,7 +55,7 @@
       const step = steps.children[at] ?? steps.appendChild(document.createElement("button"));
       const told = (answer) => answer.value ?? answer.textContent;
       const chosen = all(`input:checked + label span, ${WORDS}`, question).map(told);
-      const answer = chosen.length >= all("[data-row]", question).length ? chosen.join(", ") : "";
+      const answer = chosen.length >= all("[data-row]", question).length ? chosen.join(", ").slice(0, 12) : "";
       step.type = "button";
       step.hidden = question.hidden;
       step.className = answer ? "step step--answered" : "step";
@@ -70,10 +75,12 @@
   const showDependent = (form) => {
     for (const row of all("[data-after]", form)) {
       const [question, ...options] = row.dataset.after.split(" ");
-      const given = one(`input[name="${CSS.escape(question)}"]:checked`, form)?.value;
-      const asked = options.includes(given);
+      const asked = options.includes(one(`[name="${CSS.escape(question)}"]:checked:enabled`, form)?.value);
       hide(row.closest("[data-question]"), !asked);
-      for (const field of all("input, textarea", row)) field.disabled = !asked;
+      for (const field of all("input, textarea", row)) {
+        field.disabled = !asked;
+        field.required = asked && !row.matches("[data-optional]");
+      }
     }
   };
   const begin = (form, { restored } = {}) => {
@@ -101,11 +108,9 @@
     }
   });
   document.addEventListener("change", ({ target }) => {
-    const form = target.closest("[data-answers].stepped");
-    if (form) label(form);
-    const answers = target.closest("[data-answers]");
-    if (answers) answers.dataset.touched = "yes";
-    if (answers) showDependent(answers);
+    const form = target.closest("[data-answers]");
+    if (form) [(form.dataset.touched = "yes"), showDependent(form)];
+    if (form?.matches(".stepped")) label(form);
     if (target.matches(".lists select")) markChanged(target);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
@@ -305,6 +310,14 @@
     if (!event.target.matches("[data-answers]") || !isMeantForTheLast(event.target)) return;
     event.preventDefault();
     event.stopPropagation();
+  }, true);
+  // On a phone, a question that may be left open is shown before the form is sent.
+  addEventListener("submit", (event) => {
+    const unseen = event.target.matches(".stepped") && all("[data-row]", event.target).find(isOpen);
+    if (!phone.matches || !unseen || unseen.closest(".question--seen")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    goTo(unseen);
   }, true);
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[hx-post]")) return;

@@ -193,7 +193,7 @@ def votes_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBas
     name = f"{study.slug}-votes"
     if kind == "csv":
         keys = questions_of(study)
-        return csv_stream(request, name, csv_columns(keys), csv_rows(votes_of(study), keys))
+        return csv_stream(request, name, csv_columns(keys), csv_rows(study, keys))
     if kind == "jsonl":
         return json_stream(request, name, json_rows(votes_of(study), study.protocol.questions))
     raise Http404("Votes are exported as csv and as jsonl.")
