@@ -39,7 +39,7 @@ RESERVED = frozenset(
 
 def _check(protocol: Protocol) -> None:
     """Raise ``ValueError`` for a protocol that cannot work."""
-    asked = {question.key: question for question in protocol.questions}
+    earlier: dict[str, Question] = {}
     for question in protocol.questions:
         rows = question.choices if isinstance(question, SeveralOf) else ()
         keys = [question.key, *(option.key for option in (*question.options, *rows))]
@@ -50,9 +50,10 @@ def _check(protocol: Protocol) -> None:
             raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} is reserved, like {others}.")
         if any(option.counts_against for option in rows):
             raise ValueError(f"Protocol “{protocol.name}”: no choice of {question.key!r} can count against.")
-        if question.only_after and not _can_depend(question, asked.get(question.only_after[0])):
+        if question.only_after and not _can_depend(question, earlier.get(question.only_after[0])):
             told = "depends on a question that is not an earlier one with these options, or has rows."
             raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} {told}")
+        earlier[question.key] = question
     in_words = all(isinstance(question, Text) and not question.optional for question in protocol.questions)
     if protocol.resolution == "reconciled" and not (protocol.open_table and in_words):
         raise ValueError(f"Protocol “{protocol.name}”: only an open table of words can be reconciled.")
@@ -63,7 +64,7 @@ def _check(protocol: Protocol) -> None:
 
 
 def _can_depend(question: Question, earlier: Question | None) -> bool:
-    if earlier is None or question.only_after is None or earlier.key == question.key:
+    if earlier is None or question.only_after is None:
         return False
     are_plain = all(type(one).rows_for is Question.rows_for for one in (question, earlier))
     return are_plain and {*question.only_after[1]} <= {option.key for option in earlier.options}

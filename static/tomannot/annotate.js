@@ -102,6 +102,7 @@
     if (error) goTo(document.getElementById(error.hash.slice(1)));
     if (target.closest(".option label")) tapped = target.closest("label").control;
     else if (target === tapped && form.matches(".stepped") && phone.matches) {
+      showDependent(form); // the change is announced after the click
       const rows = all("[data-row]", form);
       const next = rows.slice(rows.indexOf(target.closest("[data-row]"))).find(isOpen) ?? rows.find(isOpen);
       if (next && next.closest("[data-question]") !== target.closest("[data-question]")) goTo(next);

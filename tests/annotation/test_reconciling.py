@@ -24,6 +24,7 @@ from publishing.statistics.reconciled import extraction
 from tests import builders
 
 LISTS = get_protocol("belief-extraction")
+KEY = "86c1a29562ee"
 Lists = dict[str, list[tuple[str, str]]]
 
 
@@ -161,8 +162,10 @@ def test_what_cannot_stand_is_refused_and_nothing_is_stored(story: Story, row: E
 def test_who_decides_says_how_and_has_seen_the_newest(story: Story) -> None:
     with pytest.raises(ReasonMissing):
         reconcile(story, reason=" ")
-    with pytest.raises(InvalidInput, match="any more"):
+    with pytest.raises(ChangedMeanwhile, match="lists of this story changed"):
         reconcile(story, None, EditedRow("0123456789ab", ("Bo", "x"), remark="x"))
+    with pytest.raises(ChangedMeanwhile):
+        actions.reconcile(story=story, rows=[], reason="x", by=None, now=timezone.now())
     reconcile(story, seen=0)
     with pytest.raises(ChangedMeanwhile):
         reconcile(story, seen=0)
@@ -181,3 +184,21 @@ def test_a_story_with_a_vote_to_come_is_not_reconciled(story: Story) -> None:
     assert not other.has_free_slot
     with pytest.raises(WrongState, match="lacks votes"):
         actions.reconcile(story=other, rows=[], reason="x", by=None, now=timezone.now())
+
+
+def test_the_keys_of_rows_stay_what_they_are() -> None:
+    """They are in releases, and stored decisions name them."""
+    (row,) = listed({"one": [("Mira", "The kite  leans against the shed.")]})
+    assert row.key == KEY
+    assert listed({"one": [("MIRA", "the kite leans against the shed .")]})[0].key == KEY
+    assert listed({"one": [("Zoe\u0301", "x")]})[0].key != listed({"one": [("Zoe", "x")]})[0].key
+
+
+def test_unchanged_words_are_not_read_again(story: Story) -> None:
+    """An address that is taken out may leave other words than were written."""
+    reconcile(story)
+    before = [row.words for row in table(story)]
+    reconcile(story, {0: EditedRow("", ("Bo", "Ask bo@example.org"), remark="See al@example.org\x00")})
+    assert table(story)[0].words == ("Bo", "Ask [removed]")
+    assert table(story)[0].remark == "See [removed]"
+    assert [row.words for row in table(story)][1:] == before[1:]

@@ -113,7 +113,8 @@ def test_no_cell_is_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
         for vote, answers in votes_export.votes_of(study)
     ]
     # Our importers take no such id; a protocol that is added may. Annotators write the comments.
-    monkeypatch.setattr("api.stories.votes_of", lambda study, since: iter(found))
+    for place in ("api.stories", "dashboard.stories.votes_export"):
+        monkeypatch.setattr(f"{place}.votes_of", lambda study, since: iter(found))
     program = Program(member(study))
     (cells,) = csv.DictReader(io.StringIO(b"".join(program.get("studies/main/votes.csv")).decode()))
     assert (cells["story_id"], cells["comment"]) == ("'=1+1", "'+1 = 2")

@@ -88,25 +88,30 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
         published(study)
 
     # Only what nobody changed needs no remark.
-    refused = reconcile(client, study, "x-kite", {"belief.0": "The kite is under the roof."})
+    form = form_of(client, study, "x-kite")
+    first, second, *_ = (name.partition(".")[2] for name in form if name.startswith("remark."))
+    refused = reconcile(client, study, "x-kite", {f"belief.{first}": "The kite is under the roof."})
     assert "Row 1: write a remark" in refused
     assert "The kite is under the roof." in refused
     assert not Adjudication.objects.exists()
-    form = form_of(client, study, "x-kite")
-    number = sum(name.startswith("belief") and bool(words) for name, words in form.items())
     reconcile(
         client, study, "x-kite",
         {
-            "belief.0": "The kite is under the roof.", "remark.0": "More exact.",
-            "left-out.1": "yes", "remark.1": "The story gives no reason.",
-            f"actor.{number}": "Tom", f"belief.{number}": "Mira\u2003will look for it.",
-            f"remark.{number}": "Both missed it.",
+            f"belief.{first}": "The kite is under the roof.", f"remark.{first}": "More exact.",
+            f"left-out.{second}": "yes", f"remark.{second}": "The story gives no reason.",
+            "actor.new-0": "Tom", "belief.new-0": "Mira\u2003will look for it.",
+            "remark.new-0": "Both missed it. Ask al@example.org\x00",
         },
     )  # fmt: skip
     for story in ("x-bus", "x-letter"):
         reconcile(client, study, story)
     page = client.get(f"/studies/{study.slug}/stories/x-kite/").content.decode()
-    for said in ("More exact.", "Both missed it.", "under the roof.", "Two experts, in one call."):
+    for said in (
+        "More exact.",
+        "Both missed it. Ask [removed]",
+        "under the roof.",
+        "Two experts, in one call.",
+    ):
         assert said in page
 
     place = published(study).directory
