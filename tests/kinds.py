@@ -45,9 +45,8 @@ class Dialogues(Protocol):
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         for row in rows:
-            facts = {"scenario_name": "all", "story_prompt_example": "", "severity_original": None}
             name, content = row.data["story_id"], {"story": row.data["story"]}
-            yield StoryRow(row.file, row.line, name, name, story_generator_model="", content=content, **facts)
+            yield StoryRow(row.file, row.line, name, name, "all", "", None, "", content=content)
 
 
 DIALOGUES = Dialogues()

@@ -106,12 +106,7 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     for story in ("x-bus", "x-letter"):
         reconcile(client, study, story)
     page = client.get(f"/studies/{study.slug}/stories/x-kite/").content.decode()
-    for said in (
-        "More exact.",
-        "Both missed it. Ask [removed]",
-        "under the roof.",
-        "Two experts, in one call.",
-    ):
+    for said in ("More exact.", "Ask [removed]", "under the roof.", "Two experts, in one call."):
         assert said in page
 
     place = published(study).directory
@@ -160,6 +155,17 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     response: Any = client.get(f"/studies/{study.slug}/quality/decisions.csv")
     file = b"".join(response.streaming_content).decode()
     assert len(file.splitlines()) == 1 + len(lines)
+    form = form_of(client, study, "x-bus")
+    key = next(name for name in form if name.startswith("remark.")).removeprefix("remark.")
+    reconcile(client, study, "x-bus", {f"left-out.{key}": "yes", f"remark.{key}": "After all."})
+    later = published(study).directory
+    (changed,) = rows(later, "changes.jsonl")
+    assert (changed["story_id"], changed["because"]) == ("x-bus", ["expert"])
+    invented = b'"labelled":"beliefs.zzz"'
+    problems = tampered(
+        later, "annotations/adjudications.jsonl", f'"labelled":"beliefs.{key}"'.encode(), invented
+    )
+    assert any("beliefs.zzz" in one for one in problems), problems
     problems = tampered(place, RECONCILED, b"under the roof", b"under the bed")
     assert any("is not what its votes and experts say" in one for one in problems), problems
 
