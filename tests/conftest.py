@@ -103,13 +103,14 @@ MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
     "encoder": "Install PyTorch and transformers (pip install torch transformers).",
     "kubernetes": "Install kubectl, which builds the manifests.",
+    "latex": "Install pdflatex with booktabs (Debian: apt-get install texlive-latex-recommended).",
     "model": "Install SPIN and a C compiler (Debian: apt-get install spin gcc libc6-dev).",
     "systemd": "Install systemd, whose systemd-analyze reads the units.",
     "topology": "Install nginx, PgBouncer, Caddy and gcc "
     "(Debian: apt-get install nginx-light pgbouncer caddy gcc libc6-dev).",
 }
 """Markers of tests that don't run without a program, with the remedy. With CI=true those of
-programs that ``make test`` installs (not systemd, kubectl and PyTorch) fail instead."""
+programs that ``make test`` installs (not systemd, kubectl, pdflatex and PyTorch) fail instead."""
 STATEMENTS = 5000
 FORGETS = re.compile(rb"^(?:DISCARD ALL|DEALLOCATE ALL)\b")
 _did_not_run = Counter[str]()

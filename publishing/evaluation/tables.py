@@ -11,6 +11,7 @@ from publishing.card.markdown import NOTHING, one_line, table, text
 
 PEOPLE = "people"
 CHANCE = 0.5
+_NO_WIDER_THAN_THE_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _LATEX = re.compile(r"[\\&%$#_{}~^]")
 _COMMANDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 Document = Mapping[str, Any]
@@ -81,7 +82,7 @@ def markdown(found: Document) -> str:
 
 
 def latex(found: Document) -> str:
-    """Return all tables in LaTeX, for the package booktabs."""
+    """Return all tables in LaTeX, for the packages booktabs and graphicx. One wider than a column shrinks."""
     release = found["release"]
     parts = [
         f"% Release {release['number']} of {one_line(release['study'])}, "
@@ -91,8 +92,9 @@ def latex(found: Document) -> str:
         head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in rows]
         caption = rf"\caption{{{_escaped(title)} (\%, with 95\,\% intervals).}}"
         begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-        lines = [r"\begin{table}\centering", caption, begin, r"\toprule", head, r"\midrule", *body]
-        parts.append("\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]))
+        lines = [r"\begin{table}\centering", caption, _NO_WIDER_THAN_THE_LINE, begin, r"\toprule", head]
+        lines += [r"\midrule", *body, r"\bottomrule", r"\end{tabular}}", r"\end{table}"]
+        parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 

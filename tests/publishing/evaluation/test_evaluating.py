@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -190,6 +191,26 @@ def test_the_files_hold_the_same_figures(place: Path, models: list[Path], tmp_pa
     assert b"explicit_only, 50.0 %" in made["evaluation.svg"]
     with pytest.raises(CommandError, match="not an empty directory"):
         call_command("evaluate_release", place, *files, output=tmp_path / "first", stdout=StringIO())
+
+
+@pytest.mark.latex
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_latex_sets_the_tables_of_any_names_no_wider_than_the_page(
+    place: Path, models: list[Path], tmp_path: Path
+) -> None:
+    odd = models[0].rename(tmp_path / r"_%&$#~^{}\.jsonl")
+    longest = shutil.copy(odd, tmp_path / f"{'a-model-with-a-long-name-' * 4}.jsonl")
+    files = [odd, longest, *models[1:], votes(place, tmp_path / "judge.jsonl")]
+    call_command("evaluate_release", place, *files, output=tmp_path / "made", stdout=StringIO())
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}"
+        r"\begin{document}\input{made/evaluation.tex}\end{document}"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
+    log = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert log.returncode == 0, log.stdout
+    assert "Overfull" not in log.stdout
+    assert (tmp_path / "paper.pdf").stat().st_size > 10_000
 
 
 def test_texts_and_null_are_answers_and_other_sets_are_passed_over(place: Path, models: list[Path]) -> None:
