@@ -8,6 +8,7 @@ PART_LABELS: dict[str, str] = {
     "key_information": _("Key information"),
     "story": _("Story"),
     "question": _("Question"),
+    "questions": _("Questions"),
     "action_a": _("Action A"),
     "action_b": _("Action B"),
     "answer_a": _("Answer A"),

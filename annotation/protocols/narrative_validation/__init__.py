@@ -31,26 +31,9 @@ class NarrativeQuestions(TableQuestion):
         return tuple(option for row in item.rows for option in row.options)
 
 
-class NarrativeValidation(TableProtocol):
-    """The questions of one narrative on one page. Every narrative with all its votes is kept.
+class NarrativeProtocol(TableProtocol):
+    """A protocol whose item is a narrative with questions. Right answers are not in what annotators see."""
 
-    Right answers are not in the item that annotators see. ``kind`` is what a question asks for.
-    """
-
-    name = "narrative-validation"
-    version = "1"
-    title = _("Questions about narratives")
-    questions = (
-        NarrativeQuestions(
-            key=QUESTION,
-            title=_("Your answers"),
-            text=_("Answer every question, from the story alone."),
-            options=(),
-            shows=("story",),
-            option_order="free",
-        ),
-    )
-    instructions = in_template("annotation/protocols/narrative_validation.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "source": "story_generator_model"}
     text = "narrative"
@@ -59,15 +42,6 @@ class NarrativeValidation(TableProtocol):
         "questions": {"kind": MAX_QUESTION, "question": MAX_QUESTION}
     }
     remedy = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
-    resolution = "mean"
-    words = Words(_("story"), _("stories, each with several questions"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=3,
-    )
-    scored = QUESTION
-    statistics = ("pairwise_f1", "accuracy")
 
     def parse(self, content: Mapping[str, Any]) -> Table:
         """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
@@ -84,6 +58,37 @@ class NarrativeValidation(TableProtocol):
             for text in asked["choices"]["text"]:
                 fields.check("questions.choices", text, MAX_QUESTION)
         return row
+
+
+class NarrativeValidation(NarrativeProtocol):
+    """The questions of one narrative on one page. Every narrative with all its votes is kept.
+
+    ``kind`` is what a question asks for.
+    """
+
+    name = "narrative-validation"
+    version = "1"
+    title = _("Questions about narratives")
+    questions = (
+        NarrativeQuestions(
+            key=QUESTION,
+            title=_("Your answers"),
+            text=_("Answer every question, from the story alone."),
+            options=(),
+            shows=("story",),
+            option_order="free",
+        ),
+    )
+    instructions = in_template("annotation/protocols/narrative_validation.txt")
+    resolution = "mean"
+    words = Words(_("story"), _("stories, each with several questions"))
+    follows = Procedure(
+        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
+        "of Large Language Models",
+        votes=3,
+    )
+    scored = QUESTION
+    statistics = ("pairwise_f1", "accuracy")
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return the questions; the right answer of one may be unknown."""
