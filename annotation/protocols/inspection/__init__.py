@@ -31,7 +31,14 @@ def _criterion(key: str, title: str, text: str, help: str) -> tuple[Question, Te
     change = _("What should change, and how?")
     return (
         Question(key=key, title=title, text=text, options=_ANSWERS, shows=_SHOWN, help=help),
-        Text(key=f"{key}-change", title=_("Change"), text=change, longest=500, only_after=(key, ("no",))),
+        Text(
+            key=f"{key}-change",
+            title=_("Change"),
+            text=change,
+            shows=_SHOWN,
+            longest=500,
+            only_after=(key, ("no",)),
+        ),
     )
 
 
