@@ -1,0 +1,32 @@
+"""The page on which researchers revise a story."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+
+from annotation import actions
+from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.models import Study
+from annotation.rights import Right, by_and_now, form_page
+from dashboard.http import ErrorsAsMessages
+
+
+@form_page(Right.CHANGE)
+def revise(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
+    """Show the texts of a story that may be revised; a POST replaces it by a new version."""
+    if "\0" in story_id or not study.protocol.revisable:  # PostgreSQL takes no such text
+        raise Http404
+    story = get_object_or_404(study.stories.main(), story_id=story_id)
+    story.study = study
+    texts = {name: request.POST.get(name, story.content[name]) for name in study.protocol.revisable}
+    reason, is_sent = request.POST.get("reason", ""), request.method == "POST"
+    with ErrorsAsMessages(request):
+        if is_sent:
+            new = actions.revise_story(story=story, texts=texts, reason=reason, **by_and_now(request))
+            told = _("%(new)s replaces %(old)s. The old version is shown to nobody any more.")
+            messages.success(request, told % {"new": new.story_id, "old": story_id})
+            return redirect("dashboard:story", slug=study.slug, story_id=new.story_id)
+    labelled = zip(texts.items(), (part.label for part in story.parts), strict=False)
+    context = {"story": story, "texts": list(labelled), "reason": reason, "longest": LONGEST_STATEMENT}
+    return render(request, "dashboard/stories/revise_story.html", context, status=422 if is_sent else 200)
