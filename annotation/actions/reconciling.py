@@ -75,15 +75,22 @@ def reconcile(
     so_far = {row.key: row for row in reconciled_rows(protocol, listed, queries.standing_of(story))}
     if sorted(row.key for row in rows if row.key) != sorted(so_far):
         raise ChangedMeanwhile(_("The lists of this story changed in the meantime. Look at it again."))
-    taken = set(so_far)
     shared: dict[str, Any] = {"story": story, "by": by, "at": now, "now": now}
+    taken, problems = set(so_far), []
     for number, row in enumerate(rows, start=1):
-        if row.key or not row.left_out:
-            key = row.key or new_key(taken)
-            taken.add(key)
+        if row.left_out and not row.key:
+            continue
+        key = row.key or new_key(taken)
+        taken.add(key)
+        try:
             wanted = _tidied(protocol, row, so_far.get(key), number)
-            for field, verdict in _decisions(protocol, key, so_far.get(key), wanted):
-                store_decision(field=field, verdict=verdict, reason=wanted.remark or reason, **shared)
+        except InvalidInput as error:
+            problems.append(str(error))
+            continue
+        for field, verdict in _decisions(protocol, key, so_far.get(key), wanted):
+            store_decision(field=field, verdict=verdict, reason=wanted.remark or reason, **shared)
+    if problems:
+        raise InvalidInput(" ".join(problems))
     store_decision(field=table_of(protocol), verdict=fingerprint(listed), reason=reason, **shared)
 
 
@@ -94,6 +101,9 @@ def _tidied(protocol: Protocol, row: EditedRow, so_far: ReconciledRow | None, nu
         words = tuple(map(partial(_read, number), protocol.questions, row.words))
     listed = so_far.listed.words if so_far and so_far.listed else None
     if words == listed and not row.left_out:
+        if row.remark.strip():
+            told = _("Row %(number)s has a remark, but no change. Change the row, or empty its remark.")
+            raise InvalidInput(told % {"number": number})
         return replace(row, words=words, remark="")
     return replace(row, words=words, remark=_read(number, REMARK, row.remark))
 

@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.errors import ChangedMeanwhile
 from annotation.models import Adjudication, Story, Study
 from annotation.protocols.questions import field_name
-from annotation.reconciling import Change, table_of
+from annotation.reconciling import Change, ReconciledRow, table_of
 from annotation.rights import by_and_now
 from dashboard.http import ErrorsAsMessages
 from dashboard.stories.queries import standing_decisions
@@ -31,15 +32,18 @@ AT_ONCE = 50
 def reconcile_story(request: HttpRequest, study: Study, story: Story, *, following: str) -> HttpResponse:
     """Show the lists of a story as one table to edit. A POST stores it, and goes on to ``following``."""
     table = tables_of(study, [story])[story.pk]
+    sent, unsaved = request.POST, []
     if request.method == "POST":
+        rows = list(_edited(sent, study, table))
         with ErrorsAsMessages(request, ValueError):
-            actions.reconcile(
-                story=story,
-                rows=list(_edited(request, study, table)),
-                reason=request.POST.get("reason", ""),
-                seen=int(request.POST.get("seen", "")),
-                **by_and_now(request),
-            )
+            try:
+                seen = int(sent.get("seen", ""))
+                reason = sent.get("reason", "")
+                actions.reconcile(story=story, rows=rows, reason=reason, seen=seen, **by_and_now(request))
+            except ChangedMeanwhile:  # show what is there now, and beside it what was not saved
+                unsaved = [row for row in rows if row not in {as_edited(one) for one in table.rows}]
+                table, sent = tables_of(study, [story])[story.pk], QueryDict()
+                raise
             messages.success(request, _("The lists of %(story)s are reconciled.") % {"story": story.story_id})
             return redirect(following or reverse("dashboard:story", args=[study.slug, story.story_id]))
     newest = Adjudication.objects.filter(story=story).order_by("-pk").first()
@@ -49,10 +53,11 @@ def reconcile_story(request: HttpRequest, study: Study, story: Story, *, followi
         "parts": protocol.parts(protocol.parse(story.content)),
         "table": table,
         "questions": protocol.questions,
-        "rows": list(_form_rows(request, study, table)),
+        "rows": list(_form_rows(sent, study, table)),
+        "unsaved": unsaved,
         "seen": newest.pk if newest else 0,
         "longest": LONGEST_STATEMENT,
-        "reason": request.POST.get("reason", ""),
+        "reason": sent.get("reason", table.earlier.reason if table.earlier else ""),
         "next": following,
     }
     return render(request, "dashboard/quality/reconcile.html", context)
@@ -63,6 +68,11 @@ def reconciled_page(request: HttpRequest, study: Study, *, queue: str) -> HttpRe
     found = list(islice(_reconciled(study), AT_ONCE + 1))
     context = {"rows": found[:AT_ONCE], "more": len(found) > AT_ONCE, "queue": queue}
     return render(request, "dashboard/quality/reconciled.html", context)
+
+
+def as_edited(row: ReconciledRow) -> actions.EditedRow:
+    """Return a row as its form sends it if nobody changes it."""
+    return actions.EditedRow(row.key, row.words, row.change is Change.LEFT_OUT, row.remark)
 
 
 def columns_of(study: Study) -> list[str]:
@@ -99,9 +109,8 @@ def _reconciled(study: Study) -> Iterator[tuple[Story, StoryTable]]:
         yield from ((story, tables[story.pk]) for story in some if tables[story.pk].reconciled)
 
 
-def _form_rows(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[dict[str, Any]]:
+def _form_rows(sent: QueryDict, study: Study, table: StoryTable) -> Iterator[dict[str, Any]]:
     """Yield the rows of the form by key, with what was sent if it was refused, and empty ones below."""
-    sent = request.POST if request.method == "POST" else QueryDict()
     questions = study.protocol.questions
     for key, row in [(row.key, row) for row in table.rows] + [(f"{NEW}{n}", None) for n in range(MORE_ROWS)]:
         words = row.words if row else ("",) * len(questions)
@@ -120,9 +129,9 @@ def _form_rows(request: HttpRequest, study: Study, table: StoryTable) -> Iterato
         }
 
 
-def _edited(request: HttpRequest, study: Study, table: StoryTable) -> Iterator[actions.EditedRow]:
+def _edited(sent: QueryDict, study: Study, table: StoryTable) -> Iterator[actions.EditedRow]:
     """Yield the rows that were sent, without empty ones at the end."""
-    for one in _form_rows(request, study, table):
+    for one in _form_rows(sent, study, table):
         words, key = tuple(cell["value"] for cell in one["cells"]), one["key"] if one["row"] else ""
-        if f"remark.{one['key']}" in request.POST and (key or any(word.strip() for word in words)):
+        if f"remark.{one['key']}" in sent and (key or any(word.strip() for word in words)):
             yield actions.EditedRow(key, words, one["left_out"], one["remark"])

@@ -41,6 +41,8 @@ class StoryTable:
     """True if the story has all its votes."""
     reconciled: Adjudication | None
     """The newest decision that these lists were reconciled; None if they were not."""
+    earlier: Adjudication | None = None
+    """The newest decision that these or earlier lists were reconciled."""
 
     @property
     def waits(self) -> bool:
@@ -79,7 +81,9 @@ def tables_of(study: Study, stories: Sequence[Story]) -> dict[int, StoryTable]:
     for story in stories:
         given, made = lists.get(story.pk, {}), decided[story.pk]
         listed = listed_rows(protocol, given)
-        done = made.get(table_of(protocol)) if is_reconciled(protocol, listed, made) else None
+        earlier = made.get(table_of(protocol))
+        done = earlier if is_reconciled(protocol, listed, made) else None
         rows = reconciled_rows(protocol, listed, made)
-        found[story.pk] = StoryTable(titles, rows, len(given), len(given) >= study.votes_per_story, done)
+        is_complete = len(given) >= study.votes_per_story
+        found[story.pk] = StoryTable(titles, rows, len(given), is_complete, done, earlier)
     return found

@@ -234,7 +234,7 @@ def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) 
         rule=filters.get_filter(facts.filter_name),
         needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
         follows=stated_by(facts.protocol_name).follows,
-        has_labels=stated_by(facts.protocol_name).resolution == "majority",
+        resolution=stated_by(facts.protocol_name).resolution,
         **context,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -149,6 +149,7 @@ def test_a_table_is_reconciled_again_and_back(story: Story) -> None:
     [
         (EditedRow("", ("Bo", "Other words")), "write a remark"),
         (EditedRow("", (), True), "write a remark"),
+        (EditedRow("", (), remark="Fine."), "has a remark, but no change"),
         (EditedRow("", ("Bo", " "), remark="x"), "no answer to “Belief”"),
         (EditedRow("", ("Bo", "x" * 301), remark="x"), "shorten"),
     ],

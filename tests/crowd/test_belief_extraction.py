@@ -173,13 +173,37 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
 def _assert_the_documented_lines_make_a_file_to_label(place: Path, lines: list[dict[str, Any]]) -> None:
     docs = (conf.BASE_DIR / "docs/protocols.md").read_text(encoding="utf-8")
     (code,) = [block for block in docs.split("```python\n") if "to-label.jsonl" in block]
-    program = code.partition("```")[0].replace('open("to-label.jsonl"', 'open("../to-label.jsonl"')
+    program = code.partition("```")[0]
     subprocess.run([sys.executable, "-c", program], cwd=place, check=True)
     found = [SourceRow("", number, row) for number, row in enumerate(rows(place.parent, "to-label.jsonl"), 1)]
     stories = list(get_protocol("belief-labels").read(found))
     assert not [one for one in stories if isinstance(one, Problem)]
     stay = [line for line in lines if line["change"] != "left out"]
     assert sum(len(story.content["beliefs"]) for story in stories if isinstance(story, StoryRow)) == len(stay)
+
+
+def test_who_comes_second_sees_what_the_first_one_did(settings: Any) -> None:
+    """Their own words are shown beside it, and a second press changes only what they then see."""
+    stories = [{"story_id": "s", "story": "Bo sees it."}]
+    study = builders.make_study("lists", protocol=NAME, stories=stories, votes_per_story=1)
+    (person,) = builders.qualified(study, 1)
+    held = builders.claim(person)
+    form = {"actor.01": "Bo", "belief.01": "It is here."}
+    actions.record_vote(assignment_id=held.pk, enrollment=person, submitted=form, now=timezone.now())
+    client = researcher()
+    seen = form_of(client, study, "s")
+    key = next(name for name in seen if name.startswith("remark.")).removeprefix("remark.")
+    reconcile(client, study, "s", {f"belief.{key}": "By the first.", f"remark.{key}": "Better."})
+    late = {**seen, f"belief.{key}": "By the second.", f"remark.{key}": "No.", "reason": "Alone."}
+    page = client.post(f"/studies/{study.slug}/quality/decisions/of/s/", late).content.decode()
+    assert "in the meantime" in page
+    notice = page.partition("which is not saved")[2].partition("</ul>")[0]
+    assert "By the second." in notice
+    assert "By the first." in page
+    again = form_of(client, study, "s")
+    assert again[f"belief.{key}"] == "By the first."
+    reconcile(client, study, "s", {})
+    assert form_of(client, study, "s")[f"belief.{key}"] == "By the first."
 
 
 def test_an_answer_after_all_reopens_the_reconciled_lists(settings: Any) -> None:
