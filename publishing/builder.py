@@ -1,6 +1,6 @@
 """Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -28,7 +28,7 @@ from publishing.files.questions import QUESTION_COLUMNS
 from publishing.files.rows import Against, Answers, Chunk, GivenStory, Layout
 from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
-from publishing.filters import REVISED, Outcome, Verdict, get_filter
+from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
@@ -59,7 +59,6 @@ def build(
     facts: ReleaseFacts,
     chunks: Iterable[Chunk],
     skips: Iterable[rows.Row] = (),
-    revisions: Collection[rows.Row] = (),
     previous: Path | None = None,
     baseline: Baseline | None = None,
     report: Report = no_report,
@@ -67,8 +66,7 @@ def build(
     """Write the release into ``directory``, which must not exist yet.
 
     ``previous`` is the directory of the previous release, with which the card compares this one; ``baseline``
-    has people's answers to questions of an earlier one. The stories of ``revisions`` are dropped in their
-    old version. ``report`` is called for the steps after the reading
+    has people's answers to questions of an earlier one. ``report`` is called for the steps after the reading
     of stories. ``chunks`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
     story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
     :class:`~publishing.errors.NothingToRelease` if the filter keeps no story (readers cannot load files
@@ -78,8 +76,7 @@ def build(
     writer = DirectoryWriter(directory)
     columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
     columns |= {rows.SKIPS_PATH: rows.SKIP_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
-    old_versions = {revision["revised_from"] for revision in revisions}
-    found = write_stories(writer, facts, layout, chunks, old_versions)
+    found = write_stories(writer, facts, layout, chunks)
     kept = found.tally.outcomes[Outcome.KEPT]
     if not kept:
         complete = found.tally.outcomes[Outcome.DROPPED]
@@ -88,9 +85,6 @@ def build(
             "is nothing to release yet. Request the release again when more stories have all their votes."
         )
     columns |= found.columns
-    if revisions:
-        writer.write(rows.REVISIONS_PATH, b"".join(map(jsonl.line, revisions)))
-        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
     with writer.open(rows.SKIPS_PATH) as skips_file:
         for skip in skips:
             skips_file.write(jsonl.line(skip))
@@ -123,15 +117,10 @@ class StoryPass:
 
 
 def write_stories(
-    writer: DirectoryWriter,
-    facts: ReleaseFacts,
-    layout: Layout,
-    chunks: Iterable[Chunk],
-    old_versions: Collection[str] = (),
+    writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, chunks: Iterable[Chunk]
 ) -> StoryPass:
     """Write votes and kept, dropped and incomplete stories, in one pass.
 
-    Old versions of stories are dropped, and count in no statistics.
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
     scored = ScoredTally(facts.protocol_name, facts.votes_per_story)
@@ -154,12 +143,9 @@ def write_stories(
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
-            if story.story_id in old_versions:
-                verdict = Verdict(Outcome.DROPPED, REVISED)
-            else:
-                verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
-                statistics.add(story, votes, verdict, judged.decisions)
+            verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
             tally.add(story, verdict)
+            statistics.add(story, votes, verdict, judged.decisions)
             if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))

@@ -22,8 +22,6 @@ ONE_OF_EACH = "+one-of-each"
 ONLY_FIRST = "of kept stories with the same text, only the first by id stays"
 DUPLICATE = "duplicate"
 """The reason of a story that passed the filter but repeats the text of another one."""
-REVISED = "revised"
-"""The reason of an old version of a story, whatever its votes say."""
 VALID = "valid"
 """An expert's decision for a story; any other one is against it."""
 

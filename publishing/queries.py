@@ -35,7 +35,6 @@ from annotation.models import (
     SurplusReason,
     Vote,
 )
-from annotation.models.stories import WITH_OLD_VERSIONS
 from annotation.models.votes import VoteQuerySet
 from annotation.protocols.questions import Question, Scale, Text
 from publishing.facts import (
@@ -171,7 +170,7 @@ def _amount(rate: Decimal | None) -> str | None:
 
 def sources(study: Study) -> list[dict[str, Any]]:
     """Return the files from which the released stories were imported, oldest first."""
-    files = StoryImport.objects.filter(study=study, stories__role__in=WITH_OLD_VERSIONS).order_by("pk")
+    files = StoryImport.objects.filter(study=study, stories__role=Story.Role.MAIN).order_by("pk")
     rows = files.annotate(number=Count("stories")).values_list("file_name", "sha256", "license", "number")
     names = ("file", "sha256", "license", "stories")
     return [

@@ -27,7 +27,7 @@ from django.db.models.functions import Collate
 
 from annotation.identifiers import without_identifiers
 from annotation.importing.rows import IMPORTED
-from annotation.models import Adjudication, Answer, Skip, Story, StoryRevision, Study, Vote, given_in
+from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote, given_in
 from annotation.protocols import stated_by
 from annotation.protocols.questions import Choice, field_name
 from publishing.files import jsonl
@@ -97,9 +97,7 @@ def judged_stories(study: Study) -> Generator[JudgedStory]:
                 yield JudgedStory(judged.story, counted, judged.against, judged.decisions)
 
 
-def chunks(
-    study: Study, *, until: datetime | None = None, with_old_versions: bool = False
-) -> Generator[Chunk]:
+def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     """Yield the study's main stories by id (in byte order), some hundred at a time.
 
     ``until`` leaves out votes submitted later, which people may still change. The connection is busy until
@@ -110,7 +108,7 @@ def chunks(
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
     parse = orjson.loads if is_text else json.loads
     read = _Reader(_decisions(study, until), parse, study.protocol.written)
-    with closing(_rows(study, until, with_old_versions)) as rows:
+    with closing(_rows(study, until)) as rows:
         while found := list(islice(rows, _AT_ONCE)):
             yield read.chunk(found)
 
@@ -126,36 +124,11 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Deci
     return found
 
 
-def revision_rows(study: Study) -> list[Row]:
-    """Return the rows of the file of revisions, by new version."""
-    made = StoryRevision.objects.filter(before__study=study).select_related("before", "after")
-    found = []
-    for one in made.order_by(Collate("after__story_id", "C")):
-        old, new = one.before.content, one.after.content
-        changed = [name for name in study.protocol.revisable if old[name] != new[name]]
-        found.append(
-            {
-                "story_id": one.after.story_id,
-                "revised_from": one.before.story_id,
-                "changed": changed,
-                "before": [old[name] for name in changed],
-                "after": [new[name] for name in changed],
-                "reason": without_identifiers(one.reason),
-                "revised_at": jsonl.timestamp(one.at),
-            }
-        )
-    return found
-
-
-def _rows(study: Study, until: datetime | None, with_old_versions: bool) -> Generator[tuple[Any, ...]]:
-    known = Story.objects.filter(study=study)
+def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
     stories, story_values = (
-        (known.with_old_versions() if with_old_versions else known.main())
-        .order_by()
-        .values_list(*_STORY_COLUMNS)
+        Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
     ).query.sql_with_params()
-    counted = Vote.objects.of_study(study, with_old_versions=with_old_versions).counted()
-    votes, vote_values = _voted(counted, until).query.sql_with_params()
+    votes, vote_values = _counted_votes(study, until).query.sql_with_params()
     statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
     connection.ensure_connection()
     with connection.wrap_database_errors:
@@ -181,12 +154,13 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
         }
 
 
-def _voted(counted: QuerySet[Vote], until: datetime | None) -> QuerySet[Any, Any]:
+def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     """Select what a release tells of each vote; moments as it tells them, durations in seconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
     parts = ("question", Value(_PARTS), "row", Value(_PARTS), given_in(), Value(_PARTS), mark)
     answer = Func(*parts, template="%(expressions)s", arg_joiner=" || ", output_field=CharField())
     answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values_list(answer)
+    counted = Vote.objects.of_study(study).counted()
     rows: QuerySet[Any, Any] = (
         (counted.filter(submitted_at__lte=until) if until else counted)
         .annotate(

@@ -74,7 +74,6 @@ from annotation.actions.reviews import (
     draw_sample,
     spot_check,
 )
-from annotation.actions.revisions import revise_story
 from annotation.actions.serving import (
     Receipt,
     assign_next_story,

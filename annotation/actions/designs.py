@@ -153,26 +153,13 @@ def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
 
 def lease_reserved(*, person: Enrollment, session: WorkSession | None, now: datetime) -> Assignment | None:
     """Lease the annotator's next reserved item to them. Callers hold the enrollment's lock."""
-    while (reserved := lock_next_reserved(person)) and let_go_if_old(held=reserved):
-        pass
+    reserved = lock_next_reserved(person)
     if reserved:
         reserved.state, reserved.session = State.LEASED, session
         reserved.order_position = person.stories_submitted + 1
         reserved.served_at, reserved.lease_expires_at = now, now + person.study.lease
         reserved.save(update_fields=["state", "session", "order_position", "served_at", "lease_expires_at"])
     return reserved
-
-
-def let_go_if_old(*, held: Assignment) -> bool:
-    """End a lease or reservation of a story that has been revised since. Return True if it was one.
-
-    Callers hold the locks of the person and the assignment. The old version has no free slot any more.
-    """
-    if held.story.role != Story.Role.REVISED:
-        return False
-    held.state = State.EXPIRED
-    held.save(update_fields=["state"])
-    return True
 
 
 def _first_free(taken: set[int | None], most: int) -> int:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.utils.translation import gettext as _
 
 from annotation import hidden_checks, queries, rules, strata
-from annotation.actions.designs import lease_reserved, let_go_if_old, lock_story_of, reserve_set, take_place
+from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
@@ -77,8 +77,6 @@ def _assign(enrollment: Enrollment, session_id: int | None, *, now: datetime) ->
     session = _lock_session(enrollment, session_id)
     refusal = _refusal(enrollment, session, now=now)
     held = lock_held(enrollment)
-    if held and let_go_if_old(held=held):
-        held = None
     if held and refusal in (None, Reason.STUDY_PAUSED, Reason.STUDY_CLOSED):
         held.lease_expires_at = now + enrollment.study.lease
         if not (held.session_id and session and not session.takes_answers):

@@ -242,10 +242,7 @@ def _new_rows(
     """Return the rows of a batch that are new to the study, and the number of known ones."""
     known = Story.objects.filter(study=study, story_id__in=[row.story_id for row in batch])
     facts = known.values_list("story_id", "content_hash", "role")
-    stored = {
-        story_id: (content_hash, Story.Role.MAIN if stored_role == Story.Role.REVISED else stored_role)
-        for story_id, content_hash, stored_role in facts
-    }
+    stored = {story_id: (content_hash, stored_role) for story_id, content_hash, stored_role in facts}
     fresh = [row for row in batch if row.story_id not in stored]
     given_away = _check_texts(study, role, fresh)
     new = []

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import researcher
-from accounts.schema import CHANGE, after, before, check, final, fixed, optional_time, refuse_if, unique
+from accounts.schema import CHANGE, after, before, check, fixed, optional_time, refuse_if, unique
 from annotation.design import MOST_PER_STRATUM
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
@@ -83,12 +83,6 @@ _WORDS_OF_A_STORY = """
 """
 
 
-_OTHER_ROLE = refuse_if(
-    "NOT (OLD.role = 'main' AND NEW.role = 'revised')",
-    "pgtrigger: Cannot change the role of a story, except of one that is revised",
-)
-
-
 class StoryQuerySet(models.QuerySet["Story"]):
     def with_words(self, text: str) -> StoryQuerySet:
         """Filter the stories in which these words occur, written as for a search engine."""
@@ -96,12 +90,8 @@ class StoryQuerySet(models.QuerySet["Story"]):
         return self.filter(searched__words=query)
 
     def main(self) -> StoryQuerySet:
-        """Filter the stories to be judged, without old versions, qualification stories and hidden checks."""
+        """Filter the stories to be judged, without qualification stories and hidden checks."""
         return self.filter(role=Story.Role.MAIN)
-
-    def with_old_versions(self) -> StoryQuerySet:
-        """Filter the stories to be judged and those that were judged until they were revised."""
-        return self.filter(role__in=WITH_OLD_VERSIONS)
 
 
 class Story(models.Model):
@@ -109,7 +99,6 @@ class Story(models.Model):
 
     class Role(models.TextChoices):
         MAIN = "main", _("main")
-        REVISED = "revised", _("old version")
         QUALIFICATION = "qualification", _("qualification")
         CHECK = "check", _("hidden check")
         QUIZ = "quiz", _("question of a quiz")
@@ -156,13 +145,7 @@ class Story(models.Model):
         ]
         triggers = [
             after("words_of_a_story_are_searched", pgtrigger.Insert, _WORDS_OF_A_STORY),
-            fixed("story_content_is_final", ["study", *IMPORTED, "content_hash", "text_hash"]),
-            before(
-                "role_of_a_story_is_final",
-                pgtrigger.Update,
-                _OTHER_ROLE,
-                condition=pgtrigger.Condition("OLD.role <> NEW.role"),
-            ),
+            fixed("story_content_is_final", ["study", "role", *IMPORTED, "content_hash", "text_hash"]),
         ]
 
     def __str__(self) -> str:
@@ -193,10 +176,6 @@ class Story(models.Model):
         return list(self.protocol.cells(self.item))
 
 
-WITH_OLD_VERSIONS = (Story.Role.MAIN, Story.Role.REVISED)
-"""The roles of stories that people judge, or judged until they were revised."""
-
-
 class StoryWords(models.Model):
     """The words of a story as PostgreSQL searches them: every text of its content, without the fields' names.
 
@@ -212,27 +191,6 @@ class StoryWords(models.Model):
 
     def __str__(self) -> str:
         return f"words of story {self.pk}"
-
-
-class StoryRevision(models.Model):
-    """A revision of a story: the old version, whose role is ``revised`` from then on, and the new one."""
-
-    before = models.OneToOneField(Story, on_delete=models.PROTECT, related_name="revised_to")
-    after = models.OneToOneField(Story, on_delete=models.PROTECT, related_name="revised_from")
-    reason = models.CharField(max_length=1000)
-    by = researcher()
-    at = models.DateTimeField()
-
-    class Meta:
-        ordering = ("pk",)
-        constraints = [
-            check("stories_are_revised_for_a_reason", ~Q(reason="")),
-            check("a_revision_makes_another_story", ~Q(before=models.F("after"))),
-        ]
-        triggers = [final("story_revision_is_final")]
-
-    def __str__(self) -> str:
-        return f"revision {self.pk}"
 
 
 class LintFinding(models.Model):

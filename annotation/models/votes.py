@@ -19,7 +19,7 @@ from accounts.models import Environment
 from accounts.schema import before, check, final, optional, refuse_if, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.options import ChosenOption
-from annotation.models.stories import WITH_OLD_VERSIONS, Story, Stratum
+from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
 from annotation.protocols.questions import LONGEST_WORDS, Choice
@@ -195,10 +195,8 @@ class VoteQuerySet(models.QuerySet["Vote"]):
             environment=F("assignment__story__study__environment"),
         )
 
-    def of_study(self, study: Study, *, with_old_versions: bool = False) -> VoteQuerySet:
-        """Filter the votes on the study's main stories, or also on stories that were revised since."""
-        roles = WITH_OLD_VERSIONS if with_old_versions else (Story.Role.MAIN,)
-        return self.filter(assignment__story__study=study, assignment__story__role__in=roles)
+    def of_study(self, study: Study) -> VoteQuerySet:
+        return self.filter(assignment__story__study=study, assignment__story__role=Story.Role.MAIN)
 
 
 class Vote(models.Model):

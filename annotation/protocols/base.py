@@ -173,9 +173,6 @@ class Protocol(abc.ABC):
     """The heading of a form that asks row by row: every question about a row as a list of its options."""
     open_table: ClassVar[OpenTable | None] = None
     """The table to which people add rows, all of whose cells are the form. Its heading is :attr:`by_row`."""
-    revisable: ClassVar[tuple[str, ...]] = ()
-    """The texts of import files that researchers may revise. Rows of such files have a ``story_id`` and a
-    ``core_id``, and a filter drops the old versions."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
@@ -197,12 +194,6 @@ class Protocol(abc.ABC):
             name: list(value) if isinstance(value, tuple) else value for name, value in known.items() if value
         }
         return {**row, **story.content}
-
-    def revised(self, story: StoryRow, texts: Mapping[str, str], story_id: str) -> StoryRow | Problem:
-        """Return a story with other texts, as an import file with them and this id would make it."""
-        own = {name: texts[name] for name in self.revisable if name in texts}
-        row = {**self.source_row(story), **own, "story_id": story_id, "core_id": story.core_id}
-        return next(iter(self.read([SourceRow(story.file, story.line, row)])))
 
     def scored_rows(self, content: Mapping[str, Any]) -> Sequence[Scored]:
         """Return the rows that statistics are about. Never show their right options to annotators."""

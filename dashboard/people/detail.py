@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy
 from accounts.models import PlatformIdentity
 from annotation import rules
 from annotation.models import Answer, CheckResult, Enrollment, Event, Story, Study, Vote
-from annotation.models.stories import WITH_OLD_VERSIONS
 from annotation.protocols.base import Protocol
 from annotation.queries import answered_fields
 from dashboard.quality.hidden_checks import accepted_by
@@ -63,7 +62,7 @@ def answer_rows(
 
     ``passed`` says which answers to hidden checks passed. Those stand without anybody else's answers.
     """
-    main = [vote.assignment.story_id for vote in votes if vote.assignment.story.role in WITH_OLD_VERSIONS]
+    main = [vote.assignment.story_id for vote in votes if vote.assignment.story.role == Story.Role.MAIN]
     others = _others(enrollment, main) if main else {}
     return [
         {
@@ -87,7 +86,7 @@ def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Colle
     told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
     if to == "checks":
         return Q(assignment__story__in=told)
-    shown = Q(assignment__story__role__in=WITH_OLD_VERSIONS) | Q(assignment__story__in=told)
+    shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=told)
     return Q(pk__in=_unshared(enrollment)) if to == "alone" else shown
 
 

@@ -16,13 +16,11 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
-from annotation.models.stories import WITH_OLD_VERSIONS
 from annotation.protocols.questions import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge
 from dashboard.stories.tables import tables_of
-from dashboard.stories.versions import changed_texts, revisions_of
 from publishing.filters import DEFAULT_FILTER, FILTERS
 
 
@@ -31,7 +29,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
 
     Only main stories have verdicts and votes.
     """
-    given = Assignment.objects.filter(story=story, story__role__in=WITH_OLD_VERSIONS)
+    given = Assignment.objects.filter(story=story, story__role=Story.Role.MAIN)
     assignments = list(given.select_related("enrollment", "skip").order_by("served_at", "pk"))
     votes = _votes(assignments, story, study)
     adjudications = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
@@ -65,7 +63,6 @@ def about(study: Study, story: Story) -> dict[str, Any]:
             for rule in FILTERS.values() if is_main
         ],
         "reasons": _reasons(study, cast),
-        "versions": [(one, changed_texts(study, one)) for one in revisions_of(study, story)],
         "living": sum(assignment.state in LIVING for assignment in assignments),
         "adjudications": adjudications,
         "history": list(events.select_related("actor").order_by("-pk")),

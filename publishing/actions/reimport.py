@@ -33,7 +33,7 @@ from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
 from publishing.verification import CheckedRelease, check_release, decisions
 from publishing.verification.release import Description
-from publishing.verification.schema import VoteReader, read_decisions, read_revisions, sound_skips
+from publishing.verification.schema import VoteReader, read_decisions, sound_skips
 
 CONSENT = (
     "Nobody is asked here: the votes of this study were given in another one, to whose consent text the "
@@ -98,11 +98,11 @@ def import_release(
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
     stories = 0
     for path in story_paths(described.rule).values():
-        name = f"{described.document['study']}-{described.document['number']}/{path}"
-        with story_file(directory, path, described) as file:
-            if file.stat().st_size:  # else there is no such story
+        if (directory / path).stat().st_size:  # else there is no such story
+            name = f"{described.document['study']}-{described.document['number']}/{path}"
+            with story_file(directory, path, described) as file:
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
-                stories += job.stories_added
+            stories += job.stories_added
     votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
     if crowd:
         _import_decisions(study, directory, by, now)
@@ -217,15 +217,9 @@ def past_stories(directory: Path, description: Description) -> Iterator[Imported
 
 
 def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:
-    """Yield the votes of a directory that was just checked, without those on old versions of stories.
-
-    Raise if it has changed since.
-    """
+    """Yield the votes of a directory that was just checked. Raise if it has changed since."""
     release = CheckedRelease(directory)
-    old_versions = read_revisions(release)
-    for voted in decisions.votes_by_story(release, VoteReader(description.asked)):
-        if voted.story_id not in old_versions:
-            yield voted
+    yield from decisions.votes_by_story(release, VoteReader(description.asked))
     if release.total:
         raise UnusableRelease(f"{directory} has changed since it was checked: {release.shown[0]}")
 
@@ -247,7 +241,7 @@ def _served_at(vote: CountedVote) -> datetime:
 
 @contextmanager
 def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
-    """Provide the stories of a file in a form that their protocol imports, without old versions.
+    """Provide the stories of a file in a form that their protocol imports.
 
     Story-data rows already have it. Items are written as the rows from which their protocol reads them.
     """
@@ -255,12 +249,8 @@ def story_file(directory: Path, path: str, description: Description) -> Iterator
         yield directory / path
         return
     protocol = get_protocol(description.document["protocol"]["name"])
-    release = CheckedRelease(directory)
-    old_versions = read_revisions(release)
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
-        for line in release.lines(path):
-            if line.row["story_id"] in old_versions:
-                continue
+        for line in CheckedRelease(directory).lines(path):
             facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
             story = StoryRow("", 0, content=line.row["item"], **facts)
             file.write(jsonl.line(protocol.source_row(story)))

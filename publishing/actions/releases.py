@@ -291,19 +291,14 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
         facts, previous = queries.release_facts(release), directory_before(release)
         baseline = baseline_of(release)
         total = release.study.stories.main().count()
-        revisions = story_stream.revision_rows(release.study)
-        stories = story_stream.chunks(
-            release.study, until=release.answers_until, with_old_versions=bool(revisions)
-        )
         # Close the stream before the transaction ends: until then the connection is busy.
-        with closing(stories) as chunks:
+        with closing(story_stream.chunks(release.study, until=release.answers_until)) as chunks:
             skips = story_stream.skip_rows(release.study, until=release.answers_until)
             return builder.build(
                 folder,
                 facts=facts,
                 chunks=reported(chunks, report, Stage.STORIES, total),
                 skips=skips,
-                revisions=revisions,
                 previous=previous,
                 baseline=baseline,
                 report=report,

@@ -1,7 +1,7 @@
 """The files and columns of a release, their meanings, and the items of the researchers' statement. Pure."""
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
@@ -11,7 +11,6 @@ from publishing.files.rows import (
     BASELINE,
     DROPPED_PATH,
     RESULTS_PATHS,
-    REVISIONS_PATH,
     SKIPS_PATH,
     VOTES_PATH,
     Layout,
@@ -51,21 +50,18 @@ def copied(layout: Layout, results: PerItem | None) -> list[str]:
     return [*configs(layout, results).values(), VOTES_PATH, SKIPS_PATH]
 
 
-def paths(layout: Layout, results: PerItem | None, *, selects: bool, also: Collection[str] = ()) -> list[str]:
-    """Return the files of a release, and its folders of several files, which end in a slash.
-
-    ``also`` may name those for a human baseline and for revisions.
-    """
-    there = {DROPPED_PATH: selects, **{path: path in also for path in (BASELINE, REVISIONS_PATH)}}
+def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
+    """Return the files of a release, and its folders of several files, which end in a slash."""
+    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
     there |= {path: bool(results and path == results.path) for path in RESULTS_PATHS}
     return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 
-def files(facts: ReleaseFacts, layout: Layout, *, also: Collection[str]) -> list[tuple[str, str]]:
+def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
     selects = get_filter(facts.filter_name).selects
     results = per_item(facts.protocol_name, facts.asked)
-    found = paths(layout, results, selects=selects, also=also)
+    found = paths(layout, results, selects=selects, with_baseline=with_baseline)
     return [(code(path), summary_of(path, selects=selects)) for path in found]
 
 

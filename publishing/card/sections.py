@@ -129,9 +129,7 @@ def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
         people=made.people,
         previous=previous,
         changed_rules=changed_rules(facts, previous.before) if previous else [],
-        files=contents.files(
-            facts, made.layout, also={*made.columns, *([rows.BASELINE] if made.people else [])}
-        ),
+        files=contents.files(facts, made.layout, with_baseline=bool(made.people)),
         first_path=rows.config_path(made.layout.configs[0]),
         example=jsonl.document(made.example).decode().rstrip().replace("`", "\\u0060"),
         columns=contents.columns(facts.asked, made.columns),

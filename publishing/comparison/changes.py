@@ -30,7 +30,7 @@ from publishing.files.rows import (
     config_path,
     layout_for,
 )
-from publishing.filters import REVISED, Outcome
+from publishing.filters import Outcome
 
 READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
@@ -228,8 +228,7 @@ def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) 
         "expert": "expert" in other,
         "filter": judged_otherwise and "filter" in other,
         "protocol": judged_otherwise and "protocol" in other,
-        "text": (bool(stories[0] and stories[1]) and stories[0] != stories[1])
-        or (judged_otherwise and reasons[1] == REVISED),
+        "text": bool(stories[0] and stories[1]) and stories[0] != stories[1],
         "sides": bool(answers),
     }
     if not judged_otherwise and not any(because.values()):

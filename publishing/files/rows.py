@@ -225,17 +225,6 @@ STORY_PATHS = {
     Outcome.INCOMPLETE: INCOMPLETE_PATH,
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
-REVISIONS_PATH = "annotations/revisions.jsonl"
-"""Revisions of stories, by new version; a release without any lacks the file."""
-REVISION_COLUMNS: dict[str, Type] = {
-    "story_id": "string",
-    "revised_from": "string",
-    "changed": ["string"],
-    "before": ["string"],
-    "after": ["string"],
-    "reason": "string",
-    "revised_at": "string",
-}
 RATINGS_PATH = "annotations/ratings.jsonl"
 LABELS_PATH = "annotations/labels.jsonl"
 RECONCILED_PATH = "annotations/reconciled.jsonl"

@@ -6,7 +6,6 @@ votes on one story are in memory.
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple, TypeVar
@@ -19,18 +18,16 @@ from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     INCOMPLETE_PATH,
     NO_DECISIONS,
-    REVISIONS_PATH,
     STORY_PATHS,
     VOTES_PATH,
     Answers,
     CountedVote,
     Decisions,
     ReleasedStory,
-    Row,
     story_paths,
 )
 from publishing.files.sides import Sides
-from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
+from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.scored import ScoredTally
@@ -78,10 +75,6 @@ class Recomputation:
             release.lines(self.per_item.path) if self.per_item else iter(())
         )
         """The lines of that file that are still to be compared."""
-        self.revisions: dict[str, Row] = {}
-        """By the id of the old version."""
-        self._versions: dict[str, ReleasedStory | None] = {}
-        """The stories that the revisions name, by id; None until they are read."""
         self._first_of_each = FirstOfEach(description.rule)
         self._against = {(one.key, option) for one in description.asked for option in one.against}
         self._verdict_on = lru_cache(maxsize=4096)(self._verdict)
@@ -91,9 +84,6 @@ class Recomputation:
         release = self.release
         of_labels = self.per_item is not None and "labelled" in self.per_item.decisions
         decisions = schema.read_decisions(release, of_labels=of_labels)
-        self.revisions = schema.read_revisions(release)
-        for one in self.revisions.values():
-            self._versions |= dict.fromkeys((one["story_id"], one["revised_from"]))
         walk: Iterator[StatedStory | StoryVotes] = heapq.merge(
             _in_order(release, VOTES_PATH, votes_by_story(release, self.votes)),
             *(_in_order(release, path, self._stories(outcome)) for outcome, path in self.paths.items()),
@@ -101,8 +91,6 @@ class Recomputation:
         )
         for story_id, items in groupby(walk, key=lambda item: item.story_id):
             self._judge(story_id, list(items), decisions.pop(story_id, NO_DECISIONS))
-        for one in self.revisions.values():
-            self._check_revision(one)
         for line in self._per_item_lines:
             assert self.per_item
             release.report(CHECK, self.per_item.path, "The row is of no complete story.", line.number)
@@ -127,7 +115,7 @@ class Recomputation:
 
     def _judge(self, story_id: str, items: list[StatedStory | StoryVotes], decisions: Decisions) -> None:
         """Check one story, given its rows and votes, and add it to the totals."""
-        release = self.release
+        release, wanted = self.release, self.description.votes_per_story
         voted = next((item for item in items if isinstance(item, StoryVotes)), None)
         if voted:
             self._check_votes(voted)
@@ -138,62 +126,30 @@ class Recomputation:
             release.report(CHECK, VOTES_PATH, problem, voted.line if voted else 0)
             return
         row, votes = rows[0], voted.votes if voted else []
-        if story_id in self._versions:
-            self._versions[story_id] = row.story
         for other in rows[1:]:
             problem = f"The story {story_id} is both {row.verdict.outcome} and {other.verdict.outcome}."
             release.report(CHECK, STORY_PATHS[other.verdict.outcome], problem, other.line)
-        is_old = story_id in self.revisions
-        verdict = Verdict(Outcome.DROPPED, REVISED) if is_old else self._by_votes(row, votes, decisions)
-        if verdict != row.verdict:
-            by = "revision" if is_old else "votes"
-            problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
-            release.report(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
-        self.tally.add(row.story, verdict)
-        self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
-        if not is_old:
-            self._add_to_statistics(row, votes, verdict, decisions)
-
-    def _by_votes(self, row: StatedStory, votes: list[CountedVote], decisions: Decisions) -> Verdict:
-        """Return the verdict as far as it follows from votes and decisions."""
-        verdict, wanted = row.verdict, self.description.votes_per_story
+        verdict = row.verdict
         if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
             by_expert = decisions[""].verdict if "" in decisions else ""
             verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
-            self.release.report(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
-        elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
+            release.report(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
+        elif verdict.reason == DUPLICATE:  # which is so if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
-        return self._first_of_each(verdict, row.story)
-
-    def _add_to_statistics(
-        self, row: StatedStory, votes: list[CountedVote], verdict: Verdict, decisions: Decisions
-    ) -> None:
+        verdict = self._first_of_each(verdict, row.story)
+        if verdict != row.verdict:
+            problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
+            release.report(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+        self.tally.add(row.story, verdict)
+        self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
         try:
             if verdict.outcome is not Outcome.INCOMPLETE:
                 self._check_per_item(row.story, votes, decisions)
             self.statistics.add(row.story, votes, verdict, decisions)
         except ValueError as error:
             problem = f"The item cannot be read: {str(error)[:200]}"
-            self.release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
-
-    def _check_revision(self, revision: Row) -> None:
-        """Compare a revision with its two versions: the same story but for the texts that it names."""
-        old, new = (self._versions[revision[name]] for name in ("revised_from", "story_id"))
-        names, before, after = (revision[name] for name in ("changed", "before", "after"))
-        if old is None or new is None:
-            problem = "one of its versions is in no file of stories"
-        elif not names or before == after or [old.content.get(name) for name in names] != before:
-            problem = "its texts are not those of the old version"
-        elif [new.content.get(name) for name in names] != after:
-            problem = "its texts are not those of the new version"
-        elif new != replace(
-            old, story_id=new.story_id, content={**old.content, **dict(zip(names, after, strict=True))}
-        ):
-            problem = "its versions differ in something else"
-        else:
-            return
-        self.release.report(CHECK, REVISIONS_PATH, f"The revision {revision['story_id']}: {problem}.")
+            release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
     def _verdict(self, answers: Answers, decision: str) -> Verdict:
         return self.description.rule(

@@ -10,8 +10,6 @@ from publishing.files.rows import (
     DECISION_COLUMNS,
     HARD_COLUMNS,
     HARD_PATH,
-    REVISION_COLUMNS,
-    REVISIONS_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
     VOTES_PATH,
@@ -129,7 +127,5 @@ def _check_copies(release: CheckedRelease, found: Recomputation) -> dict[str, Ma
     for path, types in columns.items():
         derived.check_copy(release, path, types)
     columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
-    if found.revisions:
-        columns[REVISIONS_PATH] = REVISION_COLUMNS
     columns |= results.types if results else {}
     return columns | {path: one.types for path, one in found.columns.items()}

@@ -22,7 +22,6 @@ from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     CONTEXT_KEYS,
     PREDICTED,
-    REVISIONS_PATH,
     SKIPS_PATH,
     CountedVote,
     Decision,
@@ -166,15 +165,6 @@ _SKIP: Shape = {
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
 }
-_REVISION: Shape = {
-    "story_id": NAME,
-    "revised_from": NAME,
-    "changed": [NAME],
-    "before": [NAME],
-    "after": [NAME],
-    "reason": NAME,
-    "revised_at": MOMENT,
-}
 _DECIDED: dict[str, Shape] = {"reason": NAME, "decided_at": MOMENT}
 _DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
 _LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
@@ -247,17 +237,6 @@ class VoteReader:
 def sound_skips(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of skipped stories; the others become findings."""
     return _sound_rows(release, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
-
-
-def read_revisions(release: CheckedRelease) -> dict[str, Row]:
-    """Return the sound revisions by the id of the old version; the others become findings."""
-    found: dict[str, Row] = {}
-    if (release.directory / REVISIONS_PATH).is_file():
-        for row in _sound_rows(release, REVISIONS_PATH, _REVISION, ("story_id",)):
-            if row["revised_from"] in found:
-                release.report(CHECK, REVISIONS_PATH, f"The story {row['revised_from']} was revised twice.")
-            found[row["revised_from"]] = row
-    return found
 
 
 def read_decisions(release: CheckedRelease, *, of_labels: bool) -> dict[str, dict[str, Decision]]:

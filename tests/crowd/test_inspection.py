@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.actions import ensure_researcher
 from annotation.models import LintFinding, Vote
 from crowd.behaviour import Population
 from crowd.knowledge import truth_of
 from dashboard.actions import load_sample_study
-from dashboard.figures import compute, store
 from dashboard.settings.sample_study import SAMPLES
 from publishing.verification import check_release
 from tests.crowd.test_label_tables import rows, tampered
@@ -29,14 +25,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 CAREFUL = Population(careful=1.0, skill_careful=(1.0, 1.0), declines=0.0)
 FLAWED = {"i-cheese": "open", "i-piano": "sense", "i-map": "apart"}
-KEPT, DROPPED = "story-data/test.jsonl", "annotations/dropped-stories.jsonl"
-REVISIONS = "annotations/revisions.jsonl"
-BETTER = (
-    "Marek has bought a goat cheese for Sunday and set it on the window sill. "
-    "Tilda cannot stand the smell.\n\n"
-    "As soon as Marek has left for work, she carries the plate to the cellar.\n\n"
-    "In the evening he comes home with a loaf of bread."
-)
 
 
 def test_drafts_are_inspected_and_the_sound_ones_kept(
@@ -63,83 +51,3 @@ def test_drafts_are_inspected_and_the_sound_ones_kept(
     assert broken_promises() == []
     told = tampered(place, "annotations/votes.jsonl", b'"open":"no"', b'"open":"yes"')
     assert any("agreement.open" in one for one in told), told
-
-
-def test_a_revised_draft_is_judged_anew_and_the_release_tells_both_texts(
-    live_server: LiveServer, tmp_path: Path, settings: Any
-) -> None:
-    settings.RELEASES_ROOT = tmp_path / "releases"
-    study = load_sample_study(now=timezone.now(), name="inspection")
-    table = json.loads((SAMPLES["inspection"].parent / "truth.json").read_bytes())
-    new = "i-cheese.r2"
-    table[new] = table["i-cheese"] | {"open": "yes"}
-    given: dict[str, Any] = {"table": table, "valid": 1.0, "seed": 1}
-    work(study, live_server, 2, truth=truth_of(study, **given), population=CAREFUL)
-    old = study.stories.get(story_id="i-cheese")
-    client = Client()
-    client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
-    reason = "“Marek does not know” gave the answers away."
-    page = client.post(
-        f"/studies/{study.slug}/stories/i-cheese/revise/",
-        {"narrative": BETTER, "reason": reason},
-        follow=True,
-    ).content.decode()
-    assert new in page
-    assert re.search(r"<del>[^<]*Marek does not know", page)
-    work(study, live_server, 2, truth=truth_of(study, **given), population=CAREFUL)
-    assert Vote.objects.of_study(study).counted().count() == 12
-    compute.make(study.pk, now=timezone.now())
-    figures = store.latest(study)
-    assert figures
-    assert figures.document
-    assert figures.document["statistics"]["stories"]["generated"] == 6
-
-    place = published(study).directory
-    report = check_release(place)
-    assert report.is_sound, report.shown
-    kept = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
-    dropped = {row["story_id"]: row["reason"] for row in rows(place, "annotations/dropped-stories.jsonl")}
-    assert kept == {"i-scarf", "i-stamps", "i-kettle", new}
-    assert dropped == FLAWED | {"i-cheese": "revised"}
-    (line,) = rows(place, REVISIONS)
-    assert {name: line[name] for name in list(line)[:-1]} == {
-        "story_id": new,
-        "revised_from": "i-cheese",
-        "changed": ["narrative"],
-        "before": [old.content["narrative"]],
-        "after": [BETTER],
-        "reason": reason,
-    }
-    voted = [vote["story_id"] for vote in rows(place, "annotations/votes.jsonl")]
-    assert (voted.count("i-cheese"), voted.count(new), len(voted)) == (2, 2, 14)
-    statistics = json.loads((place / "statistics.json").read_bytes())
-    assert statistics["stories"]["generated"] == 6
-    described = json.loads((place / "croissant.json").read_bytes())
-    assert REVISIONS in json.dumps(described)
-    assert REVISIONS in (place / "README.md").read_text(encoding="utf-8")
-
-    copy, _ = imported(place, "copy", "--with-votes")
-    again = published(copy).directory
-    assert not (again / REVISIONS).exists()
-    assert (again / "statistics.json").read_bytes() == (place / "statistics.json").read_bytes()
-    assert broken_promises() == []
-
-    whole = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    for path, was, now, told in (
-        (REVISIONS, b"Marek does not know that", b"Nobody knows that", "not those of the old version"),
-        (REVISIONS, b'a loaf of bread."],"reason', b'two loaves."],"reason', "not those of the new version"),
-        (REVISIONS, b'"revised_from":"i-cheese"', b'"revised_from":"i-map"', "by its revision it is dropped"),
-        (DROPPED, b'"reason":"revised"', b'"reason":"open"', "by its revision it is dropped (revised)"),
-        (DROPPED, b'"reason":"sense"', b'"reason":"revised"', "by its votes it is dropped (sense)"),
-    ):
-        problems = tampered(place, path, was, now)
-        assert any(told in one for one in problems), (told, problems)
-        for file, data in whole.items():
-            file.write_bytes(data)
-    line_of_old = next(
-        one for one in (place / DROPPED).read_bytes().splitlines(keepends=True) if b'"i-cheese"' in one
-    )
-    tampered(place, DROPPED, line_of_old, b"")
-    back = line_of_old.replace(b',"reason":"revised"', b"")
-    problems = tampered(place, KEPT, b'{"story_id":"i-cheese.r2"', back + b'{"story_id":"i-cheese.r2"')
-    assert any("The story is kept; by its revision it is dropped" in one for one in problems), problems

@@ -288,7 +288,7 @@ def test_the_page_of_a_story_costs_the_same_however_many_voted(
             researcher.get(f"/studies/main/stories/{story_id}/")
 
 
-@pytest.mark.parametrize("role", [role for role in Story.Role if role != Story.Role.REVISED])
+@pytest.mark.parametrize("role", Story.Role)
 def test_a_story_of_every_role_has_a_page_however_many_answered_it(
     researcher: Client, study: Study, role: Story.Role
 ) -> None:
