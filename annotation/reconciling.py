@@ -27,7 +27,7 @@ _DONE = re.compile(rf"{RECONCILED}-[0-9a-f]{{12}}")
 
 
 class Change(StrEnum):
-    """What experts did with a row."""
+    """The fate of a row when experts reconcile the lists."""
 
     KEPT = "kept"
     REVISED = "revised"

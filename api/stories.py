@@ -138,7 +138,7 @@ class ImportView(_ImportView):
 
     @described("getImport", {200: responses.ImportOut})
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """What came of a file. The import's state and its number of stories."""
+        """The outcome of an import. Its state and its number of stories."""
         return Response(responses.ImportOut(self.job(number)).data)
 
     @described("decideImport", {200: responses.ImportOut}, 409, takes=requests.Decision)
@@ -157,7 +157,7 @@ class ImportProblemsView(_ImportView):
 
     @described("listImportProblems", {200: responses.ImportProblemsOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """What is wrong with a file, by line. In the order of the file, paginated."""
+        """The problems of a file, by line. In the order of the file, paginated."""
         found = ImportProblem.objects.filter(story_import=self.job(number))
         return self.page(found, responses.ImportProblemOut, requests.NumberPage, by="pk")
 

@@ -19,7 +19,7 @@ from publishing.files import jsonl
 WRITTEN = ("page", "examples", "before_test", "thanks")
 """The texts that a study may write itself (``annotation.models.InstructionText``)."""
 UNUSUAL = ("optional", "only_after")
-"""What is said of a question only where it is so."""
+"""Attributes that the instrument names only for questions that have them."""
 
 
 def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:

@@ -55,7 +55,7 @@ STORIES = [{"story_id": f"d-{n}", "story": f"Is the shop {n} open? Until eight, 
 
 @pytest.fixture
 def dialogues() -> Iterator[Protocol]:
-    """Install the protocol for a test."""
+    """Install the protocol with every kind of answer for a test."""
     _check(DIALOGUES)
     all_protocols()[DIALOGUES.name] = DIALOGUES
     yield DIALOGUES

@@ -69,7 +69,7 @@ class Question:
 
     @property
     def missing(self) -> str:
-        """What to tell whoever left the question open."""
+        """The error shown at a question that was left open."""
         return _("Please choose an answer.")
 
     @property

@@ -52,7 +52,6 @@ def reconcile_story(request: HttpRequest, study: Study, story: Story, *, followi
         "story": story,
         "parts": protocol.parts(protocol.parse(story.content)),
         "table": table,
-        "questions": protocol.questions,
         "rows": list(_form_rows(sent, study, table)),
         "unsaved": unsaved,
         "seen": newest.pk if newest else 0,

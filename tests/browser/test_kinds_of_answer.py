@@ -12,7 +12,7 @@ from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
 from tests.browser.windows import DESKTOP, PHONE, stories_path
-from tests.kinds import STORIES, dialogues  # noqa: F401 - a fixture
+from tests.kinds import STORIES
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def stored(person: Enrollment) -> dict[str, str]:
     return {answer.choice.field: answer.choice.option for answer in answers}
 
 
-def test_on_a_phone_every_question_is_shown_in_its_turn(open_window: OpenWindow, dialogues: Protocol) -> None:  # noqa: F811
+def test_on_a_phone_every_question_is_shown_in_its_turn(open_window: OpenWindow, dialogues: Protocol) -> None:
     person = somebody()
     window = open_window(viewport=PHONE)
     page = window.page
@@ -61,7 +61,7 @@ def test_on_a_phone_every_question_is_shown_in_its_turn(open_window: OpenWindow,
     }
 
 
-def test_at_a_desk_a_dependent_question_comes_and_goes(open_window: OpenWindow, dialogues: Protocol) -> None:  # noqa: F811
+def test_at_a_desk_a_dependent_question_comes_and_goes(open_window: OpenWindow, dialogues: Protocol) -> None:
     person = somebody()
     window = open_window(viewport=DESKTOP)
     page = window.page
@@ -88,8 +88,7 @@ def test_at_a_desk_a_dependent_question_comes_and_goes(open_window: OpenWindow, 
 
 
 def test_without_scripts_the_form_says_what_may_be_left_open(
-    open_window: OpenWindow,
-    dialogues: Protocol,  # noqa: F811
+    open_window: OpenWindow, dialogues: Protocol
 ) -> None:
     person = somebody()
     window = open_window(viewport=PHONE, java_script_enabled=False)

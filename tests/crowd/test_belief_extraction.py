@@ -62,7 +62,7 @@ def reconcile(client: Client, study: Study, story: str, changed: dict[str, str] 
 
 
 def listed(place: Path) -> dict[str, dict[tuple[str, str], set[str]]]:
-    """Who listed each row of each story, by its words without case and full stop."""
+    """Return the numbers of the people who listed each row of each story; case and full stop do not count."""
     found: dict[str, dict[tuple[str, str], set[str]]] = {}
     for vote in rows(place, "annotations/votes.jsonl"):
         numbers = {name.partition(".")[2] for name in vote if name.startswith("actor.")}

@@ -18,7 +18,7 @@ from annotation.protocols.questions import Option, Question, SeveralOf, Text
 from dashboard.stories.votes_export import csv_rows, questions_of
 from publishing.verification import check_release
 from tests import builders
-from tests.kinds import STORIES, dialogues  # noqa: F401 - a fixture
+from tests.kinds import STORIES
 from tests.publishing.support import published
 from tests.publishing.test_reimport import broken_promises, imported
 
@@ -29,7 +29,7 @@ SHORT = {"fits": "no", "why": "It is\nodd", "natural": "1", "mood": "sad"}
 
 
 @pytest.fixture
-def study(dialogues: Protocol) -> Any:  # noqa: F811
+def study(dialogues: Protocol) -> Any:
     study = builders.make_study("mixed", protocol="dialogues", stories=STORIES, votes_per_story=2)
     for person, form in zip(builders.qualified(study, 2), (FULL, FULL), strict=True):
         for story in range(2):
@@ -101,10 +101,7 @@ SEVERAL = SeveralOf("s", "S", "S?", choices=(Option("x", "x", counts_against=Tru
     ],
 )
 def test_a_protocol_that_cannot_work_is_refused_with_the_reason(
-    dialogues: Protocol,  # noqa: F811
-    questions: Any,
-    changes: dict[str, Any],
-    told: str,
+    dialogues: Protocol, questions: Any, changes: dict[str, Any], told: str
 ) -> None:
     made = type("Made", (type(dialogues),), {"questions": questions, **changes})()
     with pytest.raises(ValueError, match=told):
