@@ -44,14 +44,6 @@ class TableText(TableQuestion, Text):
     """Words for every row of a :class:`Table`."""
 
 
-def read_text(content: Mapping[str, Any], name: str) -> str:
-    """Return a text of a stored ``content``. Raise ``ValueError`` if it is missing or empty."""
-    text = content.get(name)
-    if not isinstance(text, str) or not text:
-        raise ValueError(f"{name}: must be a text that is not empty.")
-    return text
-
-
 def read_entries(
     content: Mapping[str, Any],
     name: str,

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from annotation.protocols.base import Procedure, Words
+from annotation.protocols.base import Procedure, Words, part, read_text
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import OpenTable, Question, _
-from annotation.protocols.tables import Table, TableProtocol, TableText, read_text
+from annotation.protocols.tables import Table, TableProtocol, TableText
 from annotation.protocols.validity.fields import MAX_NAME
-from annotation.protocols.wording import part
 
 LONGEST_BELIEF = 300
 

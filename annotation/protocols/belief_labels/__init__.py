@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from annotation.protocols.base import Procedure, Scored, Words
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.belief_labels.labels import LABELS
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _, field_name
-from annotation.protocols.tables import Table, TableProtocol, read_entries, read_text
+from annotation.protocols.tables import Table, TableProtocol, read_entries
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION
-from annotation.protocols.wording import part
 
 BELIEFS = "beliefs"
 KEYS = [label.key for label in LABELS]

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Finding, Procedure, Words
+from annotation.protocols.base import Finding, Procedure, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.narrative_validation import NarrativeProtocol
 from annotation.protocols.questions import Option, Question, Text, _
 from annotation.protocols.tables import Table
 from annotation.protocols.validity.lint import EMPTY_WORDS, LABELS_OF_CODES, listed, stem, words_of
-from annotation.protocols.wording import part
 
 OVERLAP = "question_overlap"
 LEAST_SHARED, SHARED = 3, 0.75

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Part, Protocol, Scored, Words
+from annotation.protocols.base import Part, Protocol, Scored, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice.item import (
     LABELS_OF_CODES,
@@ -22,7 +22,6 @@ from annotation.protocols.multiple_choice.item import (
     text_for_duplicates as item_words,
 )
 from annotation.protocols.questions import Option, Question, _
-from annotation.protocols.wording import part
 
 NAME = "multiple-choice"
 QUESTION = "answer"

@@ -7,11 +7,10 @@ They are asked in qualification rounds of studies with any protocol. A row is ``
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Part, Words
+from annotation.protocols.base import Part, Words, part
 from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
 from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows
 from annotation.protocols.questions import _
-from annotation.protocols.wording import part
 
 
 def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:

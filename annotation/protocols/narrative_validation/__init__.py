@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Procedure, Scored, Words
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice.item import key_of, read_choices
 from annotation.protocols.questions import Option, Row, _
-from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries, read_text
+from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
-from annotation.protocols.wording import part
 
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""

@@ -6,7 +6,7 @@ the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 
 from pathlib import Path
 
-from annotation.protocols.base import Part, Procedure, Protocol, Words
+from annotation.protocols.base import Part, Procedure, Protocol, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, _
 from annotation.protocols.validity.item import ValidityItem, parse as parse_content
@@ -16,7 +16,6 @@ from annotation.protocols.validity.lint import (
     text_for_duplicates as story_words,
 )
 from annotation.protocols.validity.reading import read as read_rows
-from annotation.protocols.wording import part
 
 DIFFERENT_FROM_COMMONSENSE = Question(
     key="q1",
