@@ -5,7 +5,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
@@ -43,12 +43,12 @@ class StoryRow:
     story_id: str
     core_id: str
     scenario_name: str
-    story_prompt_example: str
-    severity_original: int | None
-    story_generator_model: str
     content: Mapping[str, Any]
-    harmfulness_predicted: tuple[Any, ...] = field(default=())
-    unethicality_predicted: tuple[Any, ...] = field(default=())
+    story_prompt_example: str = ""
+    severity_original: int | None = None
+    story_generator_model: str = ""
+    harmfulness_predicted: tuple[Any, ...] = ()
+    unethicality_predicted: tuple[Any, ...] = ()
 
     @cached_property
     def content_hash(self) -> str:

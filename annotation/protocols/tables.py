@@ -150,8 +150,6 @@ class TableProtocol(Protocol):
             story_id,
             fields.optional_text("core_id", MAX_NAME) or story_id,
             kind or self.group,
-            story_prompt_example="",
-            severity_original=None,
+            content,
             story_generator_model=author,
-            content=content,
         )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
-from annotation.protocols.multiple_choice.item import key_of, read_choices
+from annotation.protocols.multiple_choice import key_of, read_choices
 from annotation.protocols.questions import Option, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
@@ -102,9 +102,9 @@ def _row(where: str, asked: Mapping[str, Any]) -> Row:
         choices = read_choices(asked["choices"])
     except ValueError as error:
         raise ValueError(f"{where}.{error}") from error
-    if asked.get("answerKey") not in [None, *(choice.label for choice in choices)]:
+    if asked.get("answerKey") not in [None, *asked["choices"]["label"]]:
         raise ValueError(f"{where}.answerKey: must be the label of one of the choices.")
-    return Row(asked["id"], asked["question"], tuple(Option(choice.key, choice.text) for choice in choices))
+    return Row(asked["id"], asked["question"], choices)
 
 
 PROTOCOL = NarrativeValidation()

@@ -73,10 +73,8 @@ def _read(fields: Fields) -> StoryRow:
         story_id,
         fields.optional_text("core_id", MAX_NAME) or story_id,
         fields.text("condition", MAX_NAME),
-        story_prompt_example="",
-        severity_original=None,
-        story_generator_model=fields.optional_text("source", MAX_NAME),
         content={name: fields.text(name, limit) for name, limit in LIMITS.items()},
+        story_generator_model=fields.optional_text("source", MAX_NAME),
     )
 
 
