@@ -208,7 +208,7 @@ class Protocol(abc.ABC):
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
-        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` if it is invalid."""
+        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` naming the wrong field."""
 
     @abc.abstractmethod
     def parts(self, item: Any) -> tuple[Part, ...]:

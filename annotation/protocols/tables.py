@@ -93,7 +93,8 @@ class TableProtocol(Protocol):
     ``columns`` names the columns of import files that hold the kind of story and its author.
     """
 
-    tables: ClassVar[Mapping[str, Mapping[str, int]]]
+    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
+    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {}
     """The texts of each table's entries, with the most characters of each."""
     text: ClassVar[str] = "story"
     """The column of the text above the tables."""

@@ -51,7 +51,6 @@ class Alignment(TableProtocol):
     )
     instructions = in_template("annotation/protocols/alignment.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
     others = ("predictor", FIRST)
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = dict.fromkeys(TABLES, LIMITS)
     remedy = (
@@ -63,7 +62,6 @@ class Alignment(TableProtocol):
     statistics = ("match_count", "strict_agreement")
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         parts, rows = [part("story", read_text(content, "story"))], []
         for letter, name in _lettered(content):
             said = []

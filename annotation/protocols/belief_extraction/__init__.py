@@ -37,8 +37,6 @@ class BeliefExtraction(TableProtocol):
     open_table = OpenTable()
     instructions = in_template("annotation/protocols/belief_extraction.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
-    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {}
     remedy = "Write the story as a text."
     resolution = "reconciled"
     words = Words(_("story"), _("stories whose beliefs are to be listed"))
@@ -46,7 +44,6 @@ class BeliefExtraction(TableProtocol):
     statistics = ("extraction",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         return Table((part("story", read_text(content, "story")),), self.open_table.rows)
 
 

@@ -73,7 +73,6 @@ class ExpertEvaluation(TableProtocol):
     statistics = ("strict_agreement",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         entries = read_entries(content, CONDITIONS, LIMITS)
         rows = tuple(Row(entry["id"], f"{entry['id']}: {entry['text']}") for entry in entries)
         return Table((part("story", read_text(content, "story")),), rows)

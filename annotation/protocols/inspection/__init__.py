@@ -84,7 +84,6 @@ class Inspection(NarrativeProtocol):
     )
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         item = super().parse(content)
         asked = [
             f"{number}. {row.label} {' / '.join(option.label for option in row.options)}"

@@ -43,7 +43,6 @@ class NarrativeProtocol(TableProtocol):
     remedy = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         texts = self.tables["questions"]
         asked = read_entries(
             content, "questions", texts, others=("choices",), optional=("answerKey",), most=MOST_QUESTIONS
