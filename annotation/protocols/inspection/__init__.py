@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Finding, Procedure, Words, part
 from annotation.protocols.instructions import in_template
-from annotation.protocols.narrative_validation import NarrativeProtocol
+from annotation.protocols.narrative_validation import OPENTOM, NarrativeProtocol
 from annotation.protocols.questions import Option, Question, Text, _
 from annotation.protocols.tables import Table
 from annotation.protocols.validity.lint import EMPTY_WORDS, LABELS_OF_CODES, listed, stem, words_of
@@ -77,11 +77,7 @@ class Inspection(NarrativeProtocol):
         **{code: LABELS_OF_CODES[code] for code in ("same_text", "near_duplicate")},
     }
     words = Words(_("story"), _("stories with questions, which are to be inspected"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=2,
-    )
+    follows = Procedure(OPENTOM, votes=2)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
         item = super().parse(content)

@@ -20,6 +20,10 @@ from annotation.protocols.validity.fields import MAX_QUESTION, Fields
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""
 MOST_QUESTIONS = 25
+OPENTOM = (
+    "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities of "
+    "Large Language Models"
+)
 
 
 class NarrativeQuestions(TableQuestion):
@@ -80,11 +84,7 @@ class NarrativeValidation(NarrativeProtocol):
     instructions = in_template("annotation/protocols/narrative_validation.txt")
     resolution = "mean"
     words = Words(_("story"), _("stories, each with several questions"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=3,
-    )
+    follows = Procedure(OPENTOM, votes=3)
     scored = QUESTION
     statistics = ("pairwise_f1", "accuracy")
 
