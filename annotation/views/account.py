@@ -116,7 +116,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     except IncompleteForm as incomplete:
         return _form(request, enrollment, form, request.POST.dict(), incomplete.errors)
     except CannotChange as error:
-        text = str(no_change_text(error.reason))
+        text = no_change_text(error.reason)
         refused = message(request, enrollment, _("This answer can’t be changed"), text, status=409)
         return settled(refused, form["draft"], stored=False)
     return settled(go(request, _after_change(request, changed)), form["draft"])
