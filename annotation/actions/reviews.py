@@ -80,8 +80,8 @@ def draw_sample(
         drawn_at=now,
     )
     ReviewItem.objects.bulk_create(
-        ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
-        for position, item in enumerate(drawn, 1)
+        ReviewItem(sample=sample, position=position, vote_id=vote, flag=flag)
+        for position, (vote, flag) in enumerate(drawn.items(), 1)
     )
     note = f"{len(drawn)} answers, {kind}, among {among}, seed {seed}"
     record_event(study=study, type=Event.Type.SAMPLE_DRAWN, by=by, now=now, subject=str(sample), note=note)
