@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from annotation.importing.lines import MAX_LINE_BYTES, LineTooLong, decode_line, next_line
-from annotation.importing.rows import Problem, SourceRow, describe, find_forbidden, quote
+from annotation.importing.rows import Problem, SourceRow, find_forbidden, invisible, quote
 
 _SEPARATORS = b",;\t|"
 
@@ -158,8 +158,6 @@ def _row(header: list[str], cells: list[str], name: str, line: int, header_line:
         message = f"The row has {len(cells)} cells; the header has {len(header)}."
         return Problem(name, line, "", message, remedy)
     for column, cell in zip(header, cells, strict=True):
-        position = find_forbidden(cell)
-        if position >= 0:
-            message = f"The text holds the invisible character {describe(cell[position])}."
-            return Problem(name, line, column, message, "Remove it.")
+        if found := invisible(cell):
+            return Problem(name, line, column, found, "Remove it.")
     return SourceRow(name, line, dict(zip(header, cells, strict=True)), header_line)

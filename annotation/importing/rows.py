@@ -118,6 +118,12 @@ def find_forbidden(text: str) -> int:
     return found.start() if found else -1
 
 
+def invisible(text: str) -> str:
+    """Describe a forbidden character in a text, or return ``""``. JSON escapes can hide one."""
+    position = find_forbidden(text)
+    return f"The text holds the invisible character {describe(text[position])}." if position >= 0 else ""
+
+
 def describe(character: str) -> str:
     """Name a character for a message: ``U+202E (right-to-left override)``."""
     name = unicodedata.name(character, "").lower() or _NAMES.get(ord(character), "")
