@@ -253,7 +253,6 @@ def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, sl
 
 
 def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime) -> None:
-    """Write a batch: assignments, votes, answers, events, and which stories are full."""
     Assignment.objects.bulk_create(vote.assignment for vote, _, _ in votes)
     for vote, _, _ in votes:
         vote.assignment_id = vote.assignment.pk

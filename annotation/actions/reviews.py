@@ -190,7 +190,8 @@ def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
     locked(story)  # two experts take turns
-    if _standing(story) != seen and seen is not None:
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True).first()
+    if seen is not None and seen != (newest or 0):
         raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     return reason
 
@@ -231,12 +232,6 @@ def adjudicate_stories(
         adjudicate(story=story, verdict=verdict, reason=reason, by=by, now=now, seen=seen[story.story_id])
         for story in stories
     ]
-
-
-def _standing(story: Story) -> int:
-    """Return the id of the newest decision about the story, or 0."""
-    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
-    return newest.first() or 0
 
 
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:

@@ -174,7 +174,6 @@ def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
 
 
 def _after_change(request: HttpRequest, changed: Vote) -> str:
-    """Return the address of the page that shows the receipt of a change."""
     if _came_from_story(request):
         return f"{page_url(request, 'annotation:stories')}?receipt={changed.pk}"
     return f"{page_url(request, 'annotation:answers')}?changed={changed.assignment_id}"

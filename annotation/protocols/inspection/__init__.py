@@ -26,7 +26,6 @@ _SHOWN = ("story", "questions")
 
 
 def _criterion(key: str, title: str, text: str, help: str) -> tuple[Question, Text]:
-    """Return a criterion, and the question that follows a “no”."""
     change = _("What should change, and how?")
     return (
         Question(key=key, title=title, text=text, options=_ANSWERS, shows=_SHOWN, help=help),

@@ -206,7 +206,6 @@ def core_of(item_id: str) -> str:
 
 
 def _config(fields: Fields, item_id: str) -> str:
-    """Return the row's question set, from its field or from its id."""
     if fields.data.get("config") in (None, ""):
         for ending, config in CONFIG_OF_ENDING.items():
             if item_id.endswith(ending):

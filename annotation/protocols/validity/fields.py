@@ -237,7 +237,6 @@ def read_row(row: SourceRow, told: Told, known: frozenset[str], read: Read) -> I
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:
-    """Return the problem of a text and its remedy, or ``None``."""
     if not value:
         return "The text is empty.", "Write the text, or remove the row."
     if len(value) > limit:

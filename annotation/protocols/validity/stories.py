@@ -141,7 +141,6 @@ def read_entities(fields: Fields) -> dict[str, str]:
 
 
 def _read_asked(fields: Fields) -> Asked:
-    """Read the question and the actions from fields of their own."""
     actions = (fields.text(name, MAX_ACTION) for name in ("action_unaware", "action_aware"))
     asked = Asked(fields.text("question", MAX_QUESTION), *actions)
     check_actions_differ(fields, asked, "action_aware")
