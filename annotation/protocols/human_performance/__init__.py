@@ -42,8 +42,7 @@ BELIEFS = {"true": ("aware", "unaware"), "false": ("unaware", "aware")}
 
 def compose(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
     """Yield a template's questions as rows of a question set, or everything that is wrong with it."""
-    fields = Fields(row, told)
-    fields.check_names(frozenset((*TEMPLATE_COLUMNS, "id")))
+    fields = Fields(row, told, frozenset((*TEMPLATE_COLUMNS, "id")))
     texts = {name: fields.text(name, MAX_SENTENCE if name == "story" else MAX_ACTION) for name in USED}
     known = hashlib.sha256(repr(texts).encode()).hexdigest()[:10]
     template = fields.identifier("id") if "id" in row.data else f"template-{known}"

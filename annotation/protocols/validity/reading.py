@@ -45,7 +45,7 @@ def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
 
 
 def _unknown(row: SourceRow, told: Told) -> Iterator[Problem]:
-    fields = Fields(row, told)
+    fields = Fields(row, told, frozenset(row.data))
     names = quote(", ".join(row.data), 200) if row.data else "none"
     message = f"The row is of no known kind; its fields are {names}."
     refuse = fields.refuse_once if row.header_line else fields.refuse
