@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from annotation.importing.lines import MAX_LINE_BYTES, LineTooLong, decode_line, next_line
+from annotation.importing.lines import MAX_LINE_BYTES, decode_line, next_line
 from annotation.importing.rows import Problem, SourceRow, find_forbidden, invisible, quote
 
 _SEPARATORS = b",;\t|"
@@ -90,10 +90,9 @@ class _Lines:
 
     def __next__(self) -> str:
         self.number += 1
-        try:
-            raw = next_line(self._stream)
-        except LineTooLong as error:
-            self.problems.append(error.problem(self._name, self.number))
+        raw = next_line(self._stream, self._name, self.number)
+        if isinstance(raw, Problem):
+            self.problems.append(raw)
             return "\n"
         if not raw:
             raise StopIteration
