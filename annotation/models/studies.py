@@ -48,14 +48,10 @@ class Study(models.Model):
         READY = "ready", _("qualification round ready")
 
     class ServingOrder(models.TextChoices):
-        """The order in which stories are served."""
-
         STARTED = "started", _("stories that others have started come first")
         OWN = "own", _("every participant starts at a place of their own")
 
     class OptionOrder(models.TextChoices):
-        """The order of a question's options."""
-
         FIXED = "fixed", _("the same for everybody")
         PERSON = "person", _("drawn for each participant")
 
