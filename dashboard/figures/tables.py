@@ -198,12 +198,7 @@ def person_row(
         ],
         "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
         "flagged": [
-            {
-                "name": name,
-                "title": flags.title(name),
-                "why": flags.explained(name, person, median_seconds),
-                "evidence": person["evidence"].get(name, []),
-            }
+            {"name": name, "title": flags.title(name), "evidence": person["evidence"].get(name, [])}
             for name in person["flags"]
         ],
     }

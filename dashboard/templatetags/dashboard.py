@@ -52,6 +52,12 @@ def moment(value: datetime | str | None) -> SafeString | str:
 
 
 @register.filter
+def hundredfold(share: float, digits: int = 0) -> float:
+    """Return a share (0..1) as a number of per cent, rounded to so many digits."""
+    return round(100 * share, digits or None)
+
+
+@register.filter
 def words(cell: FormCell, option: str) -> str:
     """Return the label of a cell's option; the option itself if the form does not offer it."""
     return cell.labels.get(option, option)

@@ -15,7 +15,7 @@ from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
-from dashboard.figures import store, tables
+from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number
 from dashboard.people.detail import (
     NARROWED,
@@ -62,6 +62,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
+        "rules": flags,
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
         **_answers(request, enrollment, rights, closed),
