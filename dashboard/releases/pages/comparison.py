@@ -39,40 +39,9 @@ MOST_ROWS = 100
 _SIDES = ("before", "now")
 
 
-def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Return rows that compare the releases' settings."""
-    rows: list[tuple[str, Any, Any]] = [
-        (_("Filter"), _filter(before), _filter(now)),
-        (_("Votes per story"), before.votes_per_story, now.votes_per_story),
-        (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
-        (_("Kind"), before.get_environment_display(), now.get_environment_display()),
-        (_("Licence"), before.license, now.license),
-        (_("Title"), before.title, now.title),
-        (_("Version of tomannot"), before.code_version, now.code_version),
-    ]
-    return [_row(*row) for row in rows]
-
-
-def count_rows(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Return rows that compare the releases' counts."""
-    names = {
-        "stories": _("Stories"),
-        "kept": _("Kept"),
-        "dropped": _("Dropped"),
-        "incomplete": _("Incomplete"),
-        "votes": _("Votes"),
-        "annotators": _("Annotators"),
-    }
-    return [_row(label, getattr(before, name), getattr(now, name)) for name, label in names.items()]
-
-
 def _filter(release: Release) -> str:
     rule = find_filter(release.filter_name)
     return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
-
-
-def _row(label: str, before: Any, now: Any) -> dict[str, Any]:
-    return {"label": label, "before": before, "now": now, "differs": before != now}
 
 
 def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str, Any]], int]:
@@ -230,8 +199,7 @@ def _shown(
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
-        "settings": setting_rows(before, now),
-        "counts": count_rows(before, now),
+        "filters": [_filter(before), _filter(now)],
         "kinds": [
             {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()
