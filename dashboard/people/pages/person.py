@@ -100,10 +100,6 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
         "standing": exclusion_in_force(enrollment),
         "suspension": suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
-        "told": _(
-            "We have paused your part in this study and would like to talk with you about it. What you gave "
-            "is kept and credited. Please write to us."
-        ),
         "longest": LONGEST_REASON,
         "may_renew_link": may_change and may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
@@ -200,10 +196,6 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "earlier": enrollment.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
         "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
         "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
-        "told": _(
-            "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
-            "If you have a question about this, please write to us."
-        ),
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/people/exclude.html", context)

@@ -134,11 +134,6 @@ SHOWN = 50
 """Decisions on the page, the newest first; the file has all."""
 COLUMNS = ("story_id", "decision", "filter", "filter_reason", "reason", "by", "at")
 LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "label", "reason", "by", "at")
-BUTTONS = (
-    (Adjudication.Verdict.VALID, "1", gettext_lazy("Valid")),
-    (Adjudication.Verdict.INVALID, "2", gettext_lazy("Not valid")),
-)
-"""Decision, keyboard key, button label."""
 
 
 def _is_about_labels(study: Study) -> bool:
@@ -269,7 +264,6 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "parts": protocol.parts(protocol.parse(story.content)),
         "adjudications": standing,
         "seen": standing[0].pk if standing else 0,
-        "buttons": BUTTONS,
         "longest": LONGEST_STATEMENT,
         "reason": request.POST.get("reason", ""),
         "next": _following(request, story),

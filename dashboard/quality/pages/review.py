@@ -92,12 +92,6 @@ def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
 """Samples on a page, unfinished ones first, then the newest."""
-BUTTONS = (
-    (SpotCheck.Decision.ACCEPT, "1", gettext_lazy("Accept")),
-    (SpotCheck.Decision.UNCOUNTED, "2", gettext_lazy("Accept, but do not count")),
-    (SpotCheck.Decision.REJECT, "3", gettext_lazy("Reject")),
-)
-"""Decision, keyboard key, button label."""
 OF_A_PERSON = 10
 """Answers drawn of one person at a time."""
 
@@ -188,7 +182,6 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
         "row": _row(study, found, checks[-1]) if checks else None,
         "whose": found.vote.assignment.enrollment.pseudonym if found.sample.among == Among.PERSON else "",
         "newer": Vote.objects.filter(assignment=vote.assignment_id, revision__gt=vote.revision).exists(),
-        "buttons": BUTTONS,
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/quality/review_item.html", context)
