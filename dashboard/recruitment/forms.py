@@ -121,7 +121,6 @@ class CampaignForm(RowForm):
             self.fields["stories_per_visit"].widget.attrs["min"] = 1
 
     def _unused_fields(self) -> set[str]:
-        """Return the fields that mean nothing to this platform, or for this purpose."""
         is_test = self.purpose == Campaign.Purpose.TEST
         of_stories = ["stories_per_visit", "counts_unconfirmed", "suggested_for"]
         names = of_stories if is_test else ["screen_out_reward"]

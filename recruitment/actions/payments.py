@@ -376,6 +376,5 @@ def _new(
     now: datetime,
     **more: Any,
 ) -> Payment:
-    """Return a new payment that is not stored yet."""
     values = {"kind": kind, "amount": amount, "reason": reason.strip()} | more
     return Payment(submission=submission, requested_by=by, requested_at=now, **values)

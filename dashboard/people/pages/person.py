@@ -202,7 +202,6 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
 
 
 def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
-    """Do what the form says and return what came of it."""
     by, now, reason = signed_in(request), clock.now(), request.POST.get("reason", "")
     if request.POST.get("do") != "readmit":
         told = request.POST.get("told", "")

@@ -134,7 +134,6 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 
 def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
-    """Return what the round's page shows to this reader."""
     own = review_of(round, reader)
     is_asked = own is not None and own.dismissed_at is None
     is_closed = round.pk in closed_rounds(reader)

@@ -198,7 +198,6 @@ def _who_and_when(decision: Adjudication) -> dict[str, str]:
 
 
 def _label_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield every standing decision about a label for the file, the newest first."""
     for story, decision, label in _decided_labels(study):
         yield {
             "story_id": story.story_id,

@@ -111,7 +111,6 @@ def _row(release: Release) -> dict[str, Any]:
 
 
 def _build(release: Release) -> dict[str, Any]:
-    """Return the progress of a build."""
     found = progress.latest(release)
     standing, sign = progress.build_standing(release, found, now=clock.now())
     return {
