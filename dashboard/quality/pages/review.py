@@ -75,17 +75,11 @@ def standing_checks(assignments: Collection[int]) -> dict[int, SpotCheck]:
     return {check.vote.assignment_id: check for check in checks.select_related("vote", "by")}
 
 
-def tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
-    """Count the decisions in the rows of a sample's page."""
-    return counted(row["check"].decision for row in rows if row["check"])
-
-
-def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
-    """Count decisions by pseudonym. Unjudged rows are skipped: they must not name the annotator."""
+def by_person(judged: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
+    """Count the decisions in judged rows by pseudonym."""
     decisions: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row["check"]:
-            decisions[row["pseudonym"]].append(row["check"].decision)
+    for row in judged:
+        decisions[row["pseudonym"]].append(row["check"].decision)
     return {pseudonym: counted(found) for pseudonym, found in decisions.items()}
 
 
@@ -156,7 +150,9 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
     rows = _rows(study, drawn)
-    context = {"sample": drawn, "rows": rows, "tally": tally(rows), "people": sorted(by_person(rows).items())}
+    judged = [row for row in rows if row["check"]]  # the others must not name the annotator
+    tally, people = counted(row["check"].decision for row in judged), sorted(by_person(judged).items())
+    context = {"sample": drawn, "rows": rows, "tally": tally, "people": people}
     return render(request, "dashboard/quality/review_sample.html", context)
 
 

@@ -17,18 +17,13 @@ from publishing.comparison import store
 from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
 from publishing.facts import NOT_STATED
-from publishing.filters import Outcome, find_filter
+from publishing.filters import find_filter
 from publishing.models import Release
 
 KINDS = {
     Kind.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
     Kind.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
     Kind.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
-}
-OUTCOMES = {
-    Outcome.KEPT.value: gettext_lazy("kept"),
-    Outcome.DROPPED.value: gettext_lazy("dropped"),
-    "": gettext_lazy("without a verdict"),
 }
 CSV_COLUMNS = (
     "difference", "story_id", "scenario_name", "story_generator_model", "before", "reason_before", "now",
@@ -93,7 +88,7 @@ def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str
             **row,
             "sides": [
                 {
-                    "outcome": OUTCOMES[row[side]["outcome"]],
+                    "outcome": row[side]["outcome"],
                     "reasons": [
                         titles.get(question, question)
                         for question in row[side]["reason"].split(",")
