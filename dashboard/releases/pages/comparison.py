@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from annotation.models import Study
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
-from dashboard.http import csv_stream, number_in, page_number
+from dashboard.http import csv_stream, number_in
 from publishing.comparison import store
 from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
@@ -187,8 +188,7 @@ def _shown(
     differing, numbers = summary["differing"], {"before": before.number, "now": now.number}
     titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
-    number = page_number(request)
-    pages = -(-differing[kind] // store.PER_PAGE)
+    page = Paginator(range(differing[kind]), store.PER_PAGE).get_page(request.GET.get("page"))
     scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
     generators, more_generators = retention_pairs(summary, "by_generator_model")
     return {
@@ -201,11 +201,8 @@ def _shown(
         ],
         "kind_name": kind.value,
         "kind_title": titles[kind],
-        "stories": story_rows(study, found.page(kind, number)),
-        "page_number": number,
-        "pages": pages,
-        "earlier": number - 1,
-        "later": number + 1 if number < pages else 0,
+        "stories": story_rows(study, found.page(kind, page.number)),
+        "page": page,
         "measures": [
             (key, heading, questions)
             for key, heading, rows in (
