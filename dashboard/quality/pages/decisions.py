@@ -136,20 +136,12 @@ COLUMNS = ("story_id", "decision", "filter", "filter_reason", "reason", "by", "a
 LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "label", "reason", "by", "at")
 
 
-def _is_about_labels(study: Study) -> bool:
-    return study.protocol.resolution == "majority"
-
-
-def _is_about_tables(study: Study) -> bool:
-    return study.protocol.resolution == "reconciled"
-
-
 @read_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return reconciled_page(request, study, queue=Queue.UNRECONCILED)
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
             "more": max(0, standing_decisions(study).count() - SHOWN),
@@ -175,9 +167,9 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
 @read_page()
 def decisions_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return csv_stream(request, f"{study.slug}-reconciled", columns_of(study), table_rows(study))
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         return csv_stream(request, f"{study.slug}-decisions", LABEL_COLUMNS, _label_rows(study))
     rows = [
         {
@@ -252,7 +244,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return reconcile_story(request, study, story, following=_following(request, story))
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
@@ -267,7 +259,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "reason": request.POST.get("reason", ""),
         "next": _following(request, story),
     }
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         return render(request, "dashboard/quality/decide_labels.html", context | _labels(request, story))
     return render(request, "dashboard/quality/decide.html", context)
 
@@ -289,7 +281,7 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
     with ErrorsAsMessages(request, ValueError):
         shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
         shared["seen"] = int(given.get("seen", ""))
-        if _is_about_labels(study):
+        if study.protocol.resolution == "majority":
             fields = {cell.field for cell in story.protocol.cells(story.item)}
             chosen = {name: value for name, value in given.items() if name in fields and value}
             actions.adjudicate_labels(**shared, chosen=chosen)
