@@ -199,7 +199,6 @@ def _shown(
             {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()
         ],
-        "kind_name": kind.value,
         "kind_title": titles[kind],
         "stories": story_rows(study, found.page(kind, page.number)),
         "page": page,
