@@ -234,33 +234,8 @@ Pattern = tuple[Unit, ...]
 NO_STORY = gettext_noop("No story has all its votes on this.")
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement on one question. ``scale_is_offered`` is False if the categories are those seen."""
-
-    categories: int
-    scale_is_offered: bool
-    stories: int
-    units: int
-    coefficients: Mapping[str, Coefficient]
-    intervals: Mapping[str, Interval]
-
-    def document(self) -> dict[str, Any]:
-        """Return the entry in statistics.json: plain values, in a fixed order, rounded."""
-        return {
-            **{name: rounded(found.value) for name, found in self.coefficients.items()},
-            "categories": self.categories,
-            "categories_are": "offered" if self.scale_is_offered else "seen",
-            "stories": self.stories,
-            "units": self.units,
-            **documented(self.intervals, {n: found.undefined for n, found in self.coefficients.items()}),
-        }
-
-
-def agreement_of(
-    stories: Mapping[Pattern, int], scale: Sequence[str] = (), design: Bootstrap | None = None
-) -> Agreement:
-    """Compute agreement from the number of stories per pattern, with an interval for each coefficient.
+def agreement_of(stories: Mapping[Pattern, int], scale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the entry in statistics.json about one question, given the number of stories per pattern.
 
     ``scale`` are the options offered to everybody, chosen or not. Without it (options that depend on the
     item), the categories are the options seen, which makes Gwet's AC1 smaller than the whole scale would. A
@@ -273,14 +248,15 @@ def agreement_of(
     units = known.units(known.stories)
     sums = sums_of(known.counts, units)
     found = {name: coefficient(name, sums) for name in ESTIMATES}
-    return Agreement(
-        categories=known.counts.shape[1],
-        scale_is_offered=bool(scale),
-        stories=int(known.stories.sum()),
-        units=int(units.sum()),
-        coefficients=found,
-        intervals=_intervals(found, known, design or Bootstrap()),
-    )
+    defined = [name for name, one in found.items() if not one.undefined]
+
+    def estimates(stories: Integers) -> dict[str, Floats]:
+        sums = sums_of(known.counts, known.units(stories))
+        return {name: ESTIMATES[name](sums) for name in defined}
+
+    made = intervals(estimates, known.stories, Bootstrap()) if defined else {}
+    number = int(known.stories.sum())
+    return _entry(found, made, scale, categories=sums.categories, stories=number, units=int(units.sum()))
 
 
 class Units(NamedTuple):
@@ -321,23 +297,31 @@ def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | No
     return found if patterns else None
 
 
-def undefined(reason: str, scale: Sequence[str], *, stories: int) -> Agreement:
-    """Return an agreement that cannot be computed, with the reason."""
-    coefficients = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
-    bounds = dict.fromkeys(ESTIMATES, Interval(None, reason))
-    return Agreement(len(scale), bool(scale), stories, 0, coefficients, bounds)
+def undefined(reason: str, scale: Sequence[str], *, stories: int) -> dict[str, Any]:
+    """Return the entry about agreement that cannot be computed, with the reason."""
+    found = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
+    return _entry(found, {}, scale, categories=len(scale), stories=stories, units=0)
+
+
+def _entry(
+    found: Mapping[str, Coefficient],
+    made: Mapping[str, Interval],
+    scale: Sequence[str],
+    *,
+    categories: int,
+    stories: int,
+    units: int,
+) -> dict[str, Any]:
+    reasons = {name: one.undefined for name, one in found.items()}
+    return {
+        **{name: rounded(one.value) for name, one in found.items()},
+        "categories": categories,
+        "categories_are": "offered" if scale else "seen",
+        "stories": stories,
+        "units": units,
+        **documented({name: made.get(name) or Interval(None, reasons[name]) for name in found}, reasons),
+    }
 
 
 def _matrix(rows: Sequence[Sequence[int]], columns: int) -> Integers:
     return np.array(rows, np.int64).reshape(len(rows), columns)
-
-
-def _intervals(found: Mapping[str, Coefficient], known: Units, design: Bootstrap) -> dict[str, Interval]:
-    defined = [name for name, result in found.items() if not result.undefined]
-
-    def estimates(stories: Integers) -> dict[str, Floats]:
-        sums = sums_of(known.counts, known.units(stories))
-        return {name: ESTIMATES[name](sums) for name in defined}
-
-    made = intervals(estimates, known.stories, design) if defined else {}
-    return {name: made.get(name) or Interval(None, result.undefined) for name, result in found.items()}

@@ -145,10 +145,7 @@ ESTIMATES: Mapping[str, Callable[[Rated], Floats]] = {
 
 
 def ratings_of(
-    items: Mapping[Pattern, int],
-    scale: Sequence[str],
-    design: Bootstrap,
-    names: Sequence[str] = tuple(ESTIMATES),
+    items: Mapping[Pattern, int], scale: Sequence[str], names: Sequence[str] = tuple(ESTIMATES)
 ) -> dict[str, Any]:
     """Return the entry in statistics.json, given the number of items per pattern of ratings.
 
@@ -171,7 +168,7 @@ def ratings_of(
             again = Rated(known.counts, numbers, known.units(stories))
             return {name: ESTIMATES[name](again) for name in names if found[name] is not None}
 
-        bounds |= intervals(estimates, known.stories, design)
+        bounds |= intervals(estimates, known.stories, Bootstrap())
     return {
         **{name: rounded(value) for name, value in found.items()},
         "items": sum(items.values()),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import fsum
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -325,10 +325,6 @@ class ScoredTally:
 
     def __bool__(self) -> bool:
         return bool(self._names)
-
-    def empty(self) -> Self:
-        """Return a tally of the same protocol without answers."""
-        return type(self)(self._protocol.name if self._protocol else "", self._votes_per_story)
 
     def add(self, story: ReleasedStory, votes: AnyVotes, decisions: Decisions = NO_DECISIONS) -> None:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""

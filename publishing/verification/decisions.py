@@ -30,7 +30,6 @@ from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, Outcome, Verdict
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
@@ -63,8 +62,8 @@ class Recomputation:
     def __init__(self, release: CheckedRelease, description: Description) -> None:
         self.release, self.description = release, description
         protocol, layout = description.document["protocol"]["name"], description.layout
-        scored = ScoredTally(protocol, description.votes_per_story)
-        self.tally, self.statistics = Tally(), StatisticsTally(description.asked, scored=scored)
+        self.tally = Tally()
+        self.statistics = StatisticsTally(description.asked, protocol, description.votes_per_story)
         self.paths = story_paths(description.rule)
         self.columns = {path: Columns(layout.columns_of(outcome)) for outcome, path in self.paths.items()}
         self.votes = schema.VoteReader(description.asked)
