@@ -18,6 +18,7 @@ from jinja2.runtime import LoopContext
 
 from annotation.intake import AI_TOOLS
 from annotation.protocols import stated_by
+from annotation.protocols.instructions import sections_of
 from publishing import facts as release_facts, filters
 from publishing.card import citation, contents, figures, markdown
 from publishing.card.changes import Changes, changed_rules
@@ -212,8 +213,8 @@ def _environment() -> Environment:
         "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
         "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
-        "number_with_interval": _cell, "score": _score, "TABLES": TABLES, "undefined": _undefined,
-        "wilson": wilson,
+        "number_with_interval": _cell, "score": _score, "sections_of": sections_of, "TABLES": TABLES,
+        "undefined": _undefined, "wilson": wilson,
     }  # fmt: skip
     return environment
 
@@ -224,8 +225,8 @@ def _between(loop: LoopContext) -> str:
 
 
 def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) -> str:
-    found = _environment().get_template(template)
-    text = found.render(
+    return rendered(
+        template,
         facts=facts,
         tally=tally,
         counts=tally.counts(),
@@ -235,4 +236,9 @@ def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) 
         resolution=stated_by(facts.protocol_name).resolution,
         **context,
     )
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def rendered(template: str, **context: Any) -> str:
+    """Return the text of a template in ``text/``, with one blank line at most between others."""
+    text = _environment().get_template(template).render(context)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
