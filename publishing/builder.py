@@ -12,12 +12,11 @@ import orjson
 
 from publishing import annotation_report, instrument, machine_validation
 from publishing.card import croissant, dataset_card
-from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.card.sections import Documents
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.comparison.changes import CHANGES_PATH, Changes, changes_since
 from publishing.errors import NothingToRelease
 from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows

@@ -21,9 +21,8 @@ from annotation.protocols import stated_by
 from annotation.protocols.instructions import sections_of
 from publishing import facts as release_facts, filters
 from publishing.card import citation, contents, figures, markdown
-from publishing.card.changes import Changes, changed_rules
 from publishing.card.markdown import NOTHING, bullets, code, decimal, interval, listed, percent, text
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.comparison.changes import CHANGES_PATH, Changes, changed_rules
 from publishing.facts import NOT_STATED, ReleaseFacts, Tally, quartiles
 from publishing.files import jsonl, rows
 from publishing.files.features import Type

@@ -7,7 +7,7 @@ are in the order of the stories' ids.
 import enum
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, repeat
@@ -16,7 +16,10 @@ from typing import Any
 
 import orjson
 
+from publishing.errors import BrokenDirectory
+from publishing.facts import ReleaseFacts
 from publishing.files import jsonl
+from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import (
     ADJUDICATIONS_PATH,
     CONTEXT_KEYS,
@@ -35,6 +38,8 @@ from publishing.filters import Outcome
 READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
 _ABOUT_THE_VOTE = ("story_id", "annotator", *CONTEXT_KEYS)
+Move = tuple[Outcome | None, Outcome | None]
+"""A story's outcomes then and now; None if it was or is not in the release."""
 
 
 class Kind(enum.StrEnum):
@@ -64,7 +69,7 @@ class Pair:
     now: StoryState | None
 
     @property
-    def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
+    def outcomes(self) -> Move:
         return self.before.outcome if self.before else None, self.now.outcome if self.now else None
 
     @property
@@ -167,6 +172,8 @@ def _placed(place: int, stream: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple
 CHANGES_PATH = "changes.jsonl"
 REASONS = ("new-story", "votes", "expert", "filter", "protocol", "text", "sides")
 """Reasons for a change, in the order in which a row names them."""
+RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
+"""What is recorded of the previous release, beside the hash of its MANIFEST."""
 
 Questions = tuple[bytes, ...]
 
@@ -195,10 +202,63 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
                 yield row
 
 
-def moves_of(rows: Iterable[Row]) -> dict[tuple[Outcome | None, Outcome | None], int]:
+def moves_of(rows: Iterable[Row]) -> dict[Move, int]:
     """Count the changed stories by their outcomes then and now."""
     sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in rows)
     return Counter((then, now) for then, now in sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The difference from the previous release."""
+
+    before: Mapping[str, Any]
+    """The entry of ``release.json`` about the previous release."""
+    moves: Mapping[Move, int]
+    """The changed stories."""
+
+    def stories(self, then: Collection[Outcome | None], now: Collection[Outcome | None]) -> int:
+        """Count the stories that had one of the outcomes ``then`` and have one of ``now``."""
+        return sum(stories for (old, new), stories in self.moves.items() if old in then and new in now)
+
+
+def changes_since(
+    before: Path, description: Mapping[str, Any], now: Path, write: Callable[[bytes], object]
+) -> Changes:
+    """Compare two release directories, and write a row for every changed story.
+
+    ``description`` is the content of the newer ``release.json``. Raise
+    :class:`~publishing.errors.BrokenDirectory` if the older directory is incomplete or out of order.
+    """
+
+    def written() -> Iterator[Row]:
+        for row in changed_rows(before, now, description):
+            write(jsonl.line(row))
+            yield row
+
+    try:
+        described = orjson.loads((before / "release.json").read_bytes())
+        recorded = {key: described[key] for key in RECORDED}
+        manifest = file_facts(before, MANIFEST).sha256
+        return Changes(recorded | {"manifest_sha256": manifest}, moves_of(written()))
+    except (FileNotFoundError, ValueError, KeyError) as error:
+        raise BrokenDirectory(
+            f"{before} cannot be compared with the new release: {error}. Restore the files of that release, "
+            "or move its directory away, and request the release again."
+        ) from error
+
+
+def changed_rules(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the settings that changed, each with its value before and now."""
+    votes = before["filter"]["parameters"]["votes_per_story"]
+    pairs = [
+        ("filter", before["filter"]["name"], facts.filter_name),
+        ("votes per story", str(votes), str(facts.votes_per_story)),
+        ("protocol", before["protocol"]["name"], facts.protocol_name),
+        ("version of the protocol", before["protocol"]["version"], facts.protocol_version),
+        ("licence", before.get("license", facts.license), facts.license),
+    ]
+    return [(what, str(old), new) for what, old, new in pairs if old != new]
 
 
 def question_lines(directory: Path, layout: Layout, files: ExitStack) -> Iterator[Questions]:
