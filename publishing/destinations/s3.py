@@ -57,25 +57,16 @@ _ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 class S3Prefix(Destination):
     """``s3://bucket/prefix``. boto3 finds credentials and region in the environment.
 
-    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies. Files of
-    ``multipart_from`` bytes or more are sent in parts.
+    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies.
     """
 
     kind = S3
 
-    def __init__(
-        self,
-        place: str,
-        *,
-        public: bool = False,
-        endpoint_url: str = "",
-        multipart_from: int = MULTIPART_FROM,
-    ) -> None:
+    def __init__(self, place: str, *, public: bool = False, endpoint_url: str = "") -> None:
         self.place = place
         self.public = public
         self._bucket, _slash, self._prefix = place.removeprefix("s3://").partition("/")
         self._endpoint_url = endpoint_url or None
-        self._multipart_from = multipart_from
 
     def plan(self, package: Package) -> Plan:
         with _explained(self.place):
@@ -157,7 +148,6 @@ class S3Prefix(Destination):
         return self._client.get_object(**self._at(path))["Body"]
 
     def _holds(self, file: FileFacts, existing: dict[str, int]) -> bool:
-        """Return True if the store has exactly this content."""
         if existing.get(file.path) != file.size:
             return False
         head = self._client.head_object(**self._at(file.path), ChecksumMode="ENABLED")
@@ -171,9 +161,9 @@ class S3Prefix(Destination):
             "Metadata": {"sha256": file.sha256},
             "ChecksumAlgorithm": "SHA256",
         }
-        if file.size < self._multipart_from:
+        if file.size < MULTIPART_FROM:
             described["ChecksumSHA256"] = _in_base64(file)
-        parts = TransferConfig(multipart_threshold=self._multipart_from, multipart_chunksize=16 << 20)
+        parts = TransferConfig(multipart_threshold=MULTIPART_FROM, multipart_chunksize=16 << 20)
         with (package.directory / file.path).open("rb") as body:
             self._client.upload_fileobj(body, **self._at(file.path), ExtraArgs=described, Config=parts)
 
@@ -188,7 +178,6 @@ class S3Prefix(Destination):
                     )
 
     def _is_public(self, file: FileFacts) -> bool:
-        """Return True if anybody can see the file, in its size."""
         try:
             with _explained(self.place):
                 head = self._anonymous.head_object(**self._at(file.path))

@@ -3,7 +3,7 @@
 A unit is what people vote on: a story, or one row of a table about it. ``counts`` (units × categories) is the
 number of votes per unit and category. It has a column for **every category of the scale**, even unused ones:
 Gwet's AC1 depends on their number. Units may have different numbers of votes. ``frequencies`` is the number
-of equal units that each row represents (default 1).
+of equal units that each row represents.
 
 An undefined coefficient has a reason instead of a value (:class:`Coefficient`).
 
@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from django.utils.translation import gettext_noop
 from numpy.typing import ArrayLike
 
 from publishing.statistics.intervals import (
@@ -29,7 +30,6 @@ from publishing.statistics.intervals import (
     intervals,
     rounded,
 )
-from publishing.translation import gettext_noop
 
 NO_PAIR = gettext_noop("Nothing has two votes, so there is nothing to compare.")
 UNEQUAL_VOTES = gettext_noop(
@@ -77,16 +77,15 @@ class Sums:
         return tuple(group for group in self.groups if group.votes > 1)
 
 
-def sums_of(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Sums:
+def sums_of(counts: ArrayLike, frequencies: ArrayLike) -> Sums:
     """Compute the sums over ``counts`` (units × categories).
 
     ``frequencies`` is a vector with one number per row of counts, or a matrix of such vectors; with a matrix,
     every sum is a vector with one entry per line. Raise ``ValueError`` for other shapes and negative numbers.
     """
-    table = np.asarray(counts, dtype=np.int64)
+    table, weights = np.asarray(counts, np.int64), np.asarray(frequencies, np.int64)
     if table.ndim != 2:
         raise ValueError("Counts must be a matrix of units × categories.")
-    weights = np.ones(len(table), np.int64) if frequencies is None else np.asarray(frequencies, np.int64)
     if weights.shape[-1:] != (len(table),):
         raise ValueError("There must be one frequency per row of counts.")
     if (table < 0).any() or (weights < 0).any():

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from django.utils.translation import gettext_noop
 from numpy.typing import ArrayLike, NDArray
-
-from publishing.translation import gettext_noop
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,10 +44,6 @@ class Bootstrap:
     resamples: int = 1000
     seed: int = 1
     level: float = 0.95
-
-    def __post_init__(self) -> None:
-        if self.resamples < 1 or not 0 < self.level < 1:
-            raise ValueError("An interval needs at least one resample, and a level between 0 and 1.")
 
 
 @dataclass(frozen=True, slots=True)

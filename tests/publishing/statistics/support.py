@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from publishing.statistics.agreement import Coefficient, coefficient, sums_of
 
 
 def _of_table(name: str, counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    return coefficient(name, sums_of(counts, frequencies))
+    often = np.ones(len(counts), np.int64) if frequencies is None else frequencies
+    return coefficient(name, sums_of(counts, often))
 
 
 percent_agreement = partial(_of_table, "percent")

@@ -146,12 +146,6 @@ PINNED = {
 }
 
 
-@pytest.mark.parametrize("wrong", [{"resamples": 0}, {"level": 0.0}, {"level": 1.0}])
-def test_an_interval_needs_resamples_and_a_level(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="at least one resample"):
-        Bootstrap(**wrong)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("clusters", [2, 7, 150])
 def test_clusters_are_drawn_one_resample_after_the_other(clusters: int) -> None:
     """However many are drawn at a time: releases are checked years later with the same resamples."""
