@@ -7,14 +7,12 @@ compared with MANIFEST.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from accounts.errors import DomainError
-from publishing.errors import BrokenDirectory
-from publishing.files import directory
 from publishing.files.directory import MANIFEST, FileFacts
 
 S3 = "s3"
@@ -87,30 +85,6 @@ class Package:
     @property
     def manifest(self) -> bytes:
         return (self.directory / MANIFEST).read_bytes()
-
-
-def package(
-    source: Path, *, slug: str, number: int, rehearsal: bool, manifest_sha256: str, earlier: Sequence[Path]
-) -> Package:
-    """Check every file of the directory and return it as a package.
-
-    Raise :class:`~publishing.errors.BrokenDirectory` unless it is exactly what was published. Missing
-    directories of ``earlier`` releases are left out.
-    """
-    files, found = directory.verify(source)
-    if found != manifest_sha256:
-        raise BrokenDirectory(
-            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
-        )
-    manifests = (folder / MANIFEST for folder in earlier)
-    return Package(
-        directory=source,
-        slug=slug,
-        number=number,
-        rehearsal=rehearsal,
-        files=(*files, directory.file_facts(source, MANIFEST)),
-        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,6 @@ class HuggingFaceDataset(Destination):
         return done.oid
 
     def _differing(self, package: Package, tree: Tree) -> list[str]:
-        """Return paths that differ from the release or are not in it."""
         wrong = [
             file.path for file in package.files if not _same(package.directory, file, tree.get(file.path))
         ]
@@ -192,7 +191,6 @@ def _is_content(entry: RepoFile, content: bytes) -> bool:
 
 
 def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
-    """Return True if the entry has this file's content, by the Hub's hash."""
     if entry is None or entry.size != file.size:
         return False
     if entry.lfs is not None:

@@ -68,7 +68,6 @@ class ZenodoZip(Destination):
         return self._target.as_uri()
 
     def _check(self, archive: Path, package: Package) -> None:
-        """Read the archive back and compare it with the release."""
         with zipfile.ZipFile(archive) as opened:
             inside = {entry.filename: _facts_in(opened, entry) for entry in opened.infolist()}
         if inside != {f"{package.name}/{file.path}": (file.size, file.sha256) for file in package.files}:
@@ -116,7 +115,6 @@ def metadata(package: Package, *, page: str) -> bytes:
 
 
 def _name(author: dict[str, str]) -> str:
-    """Return ``Family, Given`` of a person, or the name of a group."""
     return f"{author['family-names']}, {author['given-names']}" if "given-names" in author else author["name"]
 
 

@@ -5,7 +5,6 @@ import getpass
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,12 +24,14 @@ from publishing.destinations.base import (
     PlaceOccupied,
     Unreachable,
     WrongPlace,
-    package,
     parse_address,
 )
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
+from publishing.errors import BrokenDirectory
+from publishing.files import directory
+from publishing.files.directory import MANIFEST
 from publishing.models import Release
 from tomannot import clock
 
@@ -153,13 +154,20 @@ def _token() -> str:
 
 
 def _package(release: Release) -> Package:
+    """Check every file of the release and return it as a package. Missing earlier releases are left out."""
+    source = release.directory
+    files, manifest_sha256 = directory.verify(source)
+    if manifest_sha256 != release.manifest_sha256:
+        raise BrokenDirectory(
+            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
+        )
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
-    earlier: list[Path] = [found.directory for found in before.select_related("study").order_by("-number")]
-    return package(
-        release.directory,
+    manifests = [one.directory / MANIFEST for one in before.select_related("study").order_by("-number")]
+    return Package(
+        directory=source,
         slug=release.study.slug,
         number=release.number,
         rehearsal=release.environment == "rehearsal",
-        manifest_sha256=release.manifest_sha256,
-        earlier=earlier,
+        files=(*files, directory.file_facts(source, MANIFEST)),
+        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
     )
