@@ -11,6 +11,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 import orjson
+from django.utils.translation import gettext_noop
 
 from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
@@ -21,7 +22,6 @@ from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded
 from publishing.statistics.labels import match_count, strict_agreement, suggestions
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts
 from publishing.statistics.reconciled import answered_rows, extraction
-from publishing.translation import gettext_noop
 
 OVERALL = ""
 """Stands for all kinds of questions together."""

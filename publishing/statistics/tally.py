@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
 from publishing.filters import Outcome, Verdict
@@ -14,7 +16,6 @@ from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.statistics.scored import ScoredTally
-from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
 """Combinations of answers whose stories are counted at once; most stories repeat a few."""
@@ -108,7 +109,6 @@ class StatisticsTally:
             self._count_waiting()
 
     def _count_waiting(self) -> None:
-        """Count the patterns of the stories that were added since the last time."""
         for (answers, kind), stories in self._waiting.items():
             patterns, validity = self._patterns_of(answers)
             for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
@@ -117,7 +117,6 @@ class StatisticsTally:
         self._waiting.clear()
 
     def _count_flagged(self, story: ReleasedStory, votes: AnyVotes) -> int:
-        """Count the flagged votes among those of a story; return how many there are."""
         marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
         flagged = sum(stories is None or story.story_id in stories for stories in marked)
         self._flagged_votes += flagged
@@ -185,7 +184,6 @@ class StatisticsTally:
         return agreement_of(self._validity, VALIDITY)
 
     def _patterns_of(self, votes: Answers) -> tuple[tuple[Pattern, ...], Pattern]:
-        """Return the pattern of each question, and that of the verdicts."""
         chosen: dict[str, defaultdict[str, list[str]]] = {
             question.key: defaultdict(list) for question in self._asked
         }
@@ -232,7 +230,6 @@ class StatisticsTally:
 
 
 def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern]:
-    """Return the patterns of a question with a scale over the complete stories of these kinds."""
     found: Counter[Pattern] = Counter()
     for kind in kinds:
         found.update(kind.ratings[question])

@@ -11,7 +11,7 @@ from publishing.statistics.agreement import Coefficient, coefficient, sums_of
 
 
 def _of_table(name: str, counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    often = np.ones(len(counts), np.int64) if frequencies is None else frequencies
+    often = np.ones(np.shape(counts)[:1], np.int64) if frequencies is None else frequencies
     return coefficient(name, sums_of(counts, often))
 
 
