@@ -167,7 +167,6 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
 
 
 def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
-    """Return the release's filter with cached verdicts; it is pure."""
     verdict_of = get_filter(facts.filter_name)
 
     @lru_cache(maxsize=_REMEMBERED)

@@ -383,7 +383,6 @@ def spot_checks(release: Release) -> SpotChecks | None:
 
 
 def _rules(study: Study, until: datetime) -> CheckRules:
-    """Return the rules in force at a moment, from the log of their changes."""
     rules, names = CheckRules(), {item.name for item in fields(CheckRules)}
     events = Event.objects.filter(study=study, type=Event.Type.CHECKS_CHANGED, subject="", at__lte=until)
     for note in events.order_by("pk").values_list("note", flat=True):

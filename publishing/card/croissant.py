@@ -310,7 +310,6 @@ class _Fields:
                 yield leaf
 
     def _leaf(self, names: tuple[str, ...], kind: Type, column: str) -> Node | None:
-        """Return a field of one value or of a list of values."""
         repeated = isinstance(kind, list)
         element = kind[0] if isinstance(kind, list) else kind
         if not isinstance(element, str):

@@ -182,7 +182,6 @@ def _coefficient(found: Mapping[str, Any], key: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Return a whole number, or one with two decimals and its interval."""
     if cell.value is None:
         return NOTHING
     is_whole = isinstance(cell.value, int)

@@ -35,7 +35,6 @@ def results(study: Study) -> dict[str, Any]:
 
 
 def _answered_items(study: Study) -> list[AnsweredItem]:
-    """Return every question of the study that has a right answer, with its counted answers."""
     protocol = study.protocol
     votes = (
         Vote.objects.of_study(study)

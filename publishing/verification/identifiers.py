@@ -83,7 +83,6 @@ def _search(
 
 
 def _ids(text: str) -> set[bytes]:
-    """Return everything in a text that looks like an identifier."""
     data = text.encode(errors="replace")
     return {match.group() for _, pattern in PATTERNS.values() for match in pattern.finditer(data)}
 
