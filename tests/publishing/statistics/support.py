@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from publishing.statistics.agreement import Coefficient, coefficient, sums_of
+from publishing.statistics.agreement import Coefficient, Votes, coefficient
 
 
 def _of_table(name: str, counts: ArrayLike, frequencies: ArrayLike | None = None) -> Coefficient:
-    often = np.ones(np.shape(counts)[:1], np.int64) if frequencies is None else frequencies
-    return coefficient(name, sums_of(counts, often))
+    table = np.asarray(counts, np.int64)
+    often = np.ones(len(table), np.int64) if frequencies is None else np.asarray(frequencies, np.int64)
+    return coefficient(name, Votes(table, often))
 
 
 percent_agreement = partial(_of_table, "percent")
