@@ -18,26 +18,14 @@ import orjson
 
 from publishing.errors import BrokenDirectory
 from publishing.facts import ReleaseFacts
-from publishing.files import jsonl
+from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, file_facts
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    CONTEXT_KEYS,
-    INCOMPLETE_PATH,
-    LABELS_PATH,
-    RECONCILED_PATH,
-    STORY_PATHS,
-    VOTES_PATH,
-    Layout,
-    Row,
-    config_path,
-    layout_for,
-)
+from publishing.files.rows import Layout, Row
 from publishing.filters import Outcome
 
-READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
+READ = (rows.STORY_PATHS[Outcome.KEPT], rows.VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
-_ABOUT_THE_VOTE = ("story_id", "annotator", *CONTEXT_KEYS)
+_ABOUT_THE_VOTE = ("story_id", "annotator", *rows.CONTEXT_KEYS)
 Move = tuple[Outcome | None, Outcome | None]
 """A story's outcomes then and now; None if it was or is not in the release."""
 
@@ -102,14 +90,14 @@ def difference_of(pair: Pair) -> tuple[Kind, dict[str, Any]] | None:
     then, now = pair.outcomes
     if then is now and (then is not Outcome.DROPPED or pair.before == pair.now):
         return None
-    rows = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
-    reasons = [row.get("reason", "") for row in rows]
+    told = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
+    reasons = [row.get("reason", "") for row in told]
     if then is now and reasons[0] == reasons[1]:
         return None
     kind = (
         Kind.KEPT_BEFORE if then is Outcome.KEPT else Kind.KEPT_NOW if now is Outcome.KEPT else Kind.OTHERWISE
     )
-    story, (changed, same_votes) = rows[1] or rows[0], changed_votes(pair)
+    story, (changed, same_votes) = told[1] or told[0], changed_votes(pair)
     return kind, {
         "story_id": story["story_id"],
         "scenario_name": story["scenario_name"],
@@ -135,10 +123,10 @@ def changed_votes(pair: Pair) -> tuple[list[dict[str, Any]], int]:
 
 def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
     """Return the answers of every vote by annotator."""
-    rows = [orjson.loads(line) for line in state.votes] if state else []
+    votes = [orjson.loads(line) for line in state.votes] if state else []
     return {
         row["annotator"]: {key: answer for key, answer in row.items() if key not in _ABOUT_THE_VOTE}
-        for row in rows
+        for row in votes
     }
 
 
@@ -148,8 +136,8 @@ def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[Story
     Older releases list no incomplete stories, and those of ratings no dropped ones.
     """
     others = [Outcome.DROPPED, *([Outcome.INCOMPLETE] if incomplete else [])]
-    outcomes = [Outcome.KEPT, *(one for one in others if (directory / STORY_PATHS[one]).is_file())]
-    paths = [*(STORY_PATHS[outcome] for outcome in outcomes), VOTES_PATH]
+    outcomes = [Outcome.KEPT, *(one for one in others if (directory / rows.STORY_PATHS[one]).is_file())]
+    paths = [*(rows.STORY_PATHS[outcome] for outcome in outcomes), rows.VOTES_PATH]
     streams = [jsonl.lines_in_order(directory / path) for path in paths]
     merged = heapq.merge(
         *(_placed(place, stream) for place, stream in enumerate(streams)), key=lambda item: item[:2]
@@ -186,11 +174,11 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
     """
     described = [orjson.loads((before / "release.json").read_bytes()), description]
     other = {key for key in ("filter", "protocol") if described[0][key] != described[1][key]}
-    listed = (before / INCOMPLETE_PATH).is_file()
+    listed = (before / rows.INCOMPLETE_PATH).is_file()
     decided = [_decisions(folder) for folder in (before, now)]
     with ExitStack() as files:
         lines = [
-            question_lines(folder, layout_for(one["protocol"]["name"]), files)
+            question_lines(folder, rows.layout_for(one["protocol"]["name"]), files)
             for folder, one in zip((before, now), described, strict=True)
         ]
         for pair in paired_stories(before, now, incomplete=True):
@@ -202,9 +190,9 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
                 yield row
 
 
-def moves_of(rows: Iterable[Row]) -> dict[Move, int]:
+def moves_of(changed: Iterable[Row]) -> dict[Move, int]:
     """Count the changed stories by their outcomes then and now."""
-    sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in rows)
+    sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in changed)
     return Counter((then, now) for then, now in sides)
 
 
@@ -263,7 +251,7 @@ def changed_rules(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[tuple[
 
 def question_lines(directory: Path, layout: Layout, files: ExitStack) -> Iterator[Questions]:
     """Yield the questions about each kept story, unparsed, in the order of the stories."""
-    paths = [directory / config_path(one.config) for one in layout.question_sets]
+    paths = [directory / rows.config_path(one.config) for one in layout.question_sets]
     opened = [files.enter_context(path.open("rb", buffering=1 << 20)) for path in paths]
     return zip(*opened, strict=False) if opened else repeat(())
 
@@ -321,12 +309,12 @@ def _without_time(row: Row) -> Row:
 def _decisions(directory: Path) -> Mapping[bytes, Any]:
     """Return what experts decided that the release follows, or may: stories, labels, and rows of lists."""
     found: defaultdict[bytes, dict[str, Any]] = defaultdict(dict)
-    files = ((ADJUDICATIONS_PATH, "", "verdict"), (LABELS_PATH, "labelled", "label"))
-    for name, field, decided in (*files, (RECONCILED_PATH, "row", "change")):
+    files = ((rows.ADJUDICATIONS_PATH, "", "verdict"), (rows.LABELS_PATH, "labelled", "label"))
+    for name, field, decided in (*files, (rows.RECONCILED_PATH, "row", "change")):
         if (path := directory / name).is_file():
             with path.open("rb") as file:
                 for row in map(orjson.loads, file):
                     if decided in row and row.get("decided_by", "expert") == "expert":
-                        told = row[decided] if name != RECONCILED_PATH else _without_time(row)
+                        told = row[decided] if name != rows.RECONCILED_PATH else _without_time(row)
                         found[row["story_id"].encode()][row.get(field, "")] = told
     return found
