@@ -26,20 +26,8 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 
-from publishing.destinations.base import (
-    S3,
-    AccessRefused,
-    Damaged,
-    Destination,
-    DestinationError,
-    Log,
-    Package,
-    PlaceOccupied,
-    Plan,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing import errors
+from publishing.destinations.base import S3, Destination, Log, Package, Plan
 from publishing.files.directory import MANIFEST, FileFacts, content_type, sha256_of
 
 MULTIPART_FROM = 64 << 20
@@ -74,7 +62,7 @@ class S3Prefix(Destination):
             missing = tuple(file for file in package.files if not self._holds(file, existing))
             changed = [file.path for file in missing if file.path in existing]
             if changed and MANIFEST not in existing:
-                raise PlaceOccupied(
+                raise errors.PlaceOccupied(
                     f"{self.place}/{changed[0]} has other content, and no MANIFEST says that it belongs to "
                     "this release. Name an empty prefix, or remove what is there."
                 )
@@ -95,7 +83,7 @@ class S3Prefix(Destination):
             self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
         hidden = next((file.path for file in package.files if self.public and not self._is_public(file)), "")
         if hidden:
-            raise WrongVisibility(
+            raise errors.WrongVisibility(
                 f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
                 f"everybody s3:GetObject below {self._prefix}/, or leave out --public. Then run this again."
             )
@@ -132,13 +120,13 @@ class S3Prefix(Destination):
             if found.keys() - ours:
                 break
         if MANIFEST in found and self._read(MANIFEST).read() != package.manifest:
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"Another release stands at {self.place}: its MANIFEST differs. Name a prefix of this "
                 f"release's own, for example {self.place.rpartition('/')[0]}/{package.name}."
             )
         foreign = found.keys() - ours
         if foreign:
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"{self.place}/{min(foreign)} does not belong to this release. Name an empty prefix, or "
                 "remove what is there."
             )
@@ -172,7 +160,7 @@ class S3Prefix(Destination):
             existing = self._existing(package)
             for file in files:
                 if not self._holds(file, existing):
-                    raise Damaged(
+                    raise errors.Damaged(
                         f"{self.place}/{file.path} is not there as MANIFEST says. Something else writes "
                         "below this prefix, or the store lost it. Run this again to send it."
                     )
@@ -181,7 +169,7 @@ class S3Prefix(Destination):
         try:
             with _explained(self.place):
                 head = self._anonymous.head_object(**self._at(file.path))
-        except AccessRefused:
+        except errors.AccessRefused:
             return False
         return bool(head["ContentLength"] == file.size)
 
@@ -202,43 +190,45 @@ def _explained(place: str) -> Iterator[None]:
     except ClientError as error:
         raise _refusal(place, error) from None
     except (NoCredentialsError, PartialCredentialsError):
-        raise AccessRefused(
+        raise errors.AccessRefused(
             f"There are no credentials for {place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
             "AWS_PROFILE, in the environment."
         ) from None
     except (HTTPClientError, BotocoreConnectionError, ResponseStreamingError) as error:
-        raise Unreachable(
+        raise errors.Unreachable(
             f"The store of {place} did not answer or broke off ({type(error).__name__}). Check "
             "S3_ENDPOINT_URL and the network, and run this again: files that have arrived are not sent twice."
         ) from None
     except (BotoCoreError, ValueError) as error:
-        raise DestinationError(
+        raise errors.DestinationError(
             f"{place} cannot be reached with these settings ({type(error).__name__}). Check S3_ENDPOINT_URL, "
             "AWS_REGION, AWS_PROFILE and the files they name."
         ) from None
 
 
-def _refusal(place: str, error: ClientError) -> DestinationError:
+def _refusal(place: str, error: ClientError) -> errors.DestinationError:
     code = str(error.response.get("Error", {}).get("Code", ""))
     if code == "NoSuchBucket":
-        return WrongPlace(
+        return errors.WrongPlace(
             f"There is no bucket for {place}. Create it first, in the region that AWS_REGION names."
         )
     if code in _ELSEWHERE:
-        return WrongPlace(f"The bucket of {place} is in another region. Set AWS_REGION to that region.")
+        return errors.WrongPlace(
+            f"The bucket of {place} is in another region. Set AWS_REGION to that region."
+        )
     if code in _DENIED:
-        return AccessRefused(
+        return errors.AccessRefused(
             f"The store refuses {error.operation_name} at {place} ({code}). The credentials need the rights "
             "that docs/releases.md lists."
         )
     if code in _GARBLED:
-        return Damaged(f"{place}: the bytes changed on their way ({code}). Run this again.")
+        return errors.Damaged(f"{place}: the bytes changed on their way ({code}). Run this again.")
     if code in _BUSY:
-        return Unreachable(
+        return errors.Unreachable(
             f"The store of {place} is too busy now ({code}). Run this again later: files that have arrived "
             "are not sent twice."
         )
-    return DestinationError(
+    return errors.DestinationError(
         f"The store of {place} answered {code or 'an unknown error'} to {error.operation_name}. Look it up "
         "in the store's documentation."
     )

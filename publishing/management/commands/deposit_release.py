@@ -14,22 +14,12 @@ from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
+from publishing import errors
 from publishing.actions.published import check_depositable, deposit_release
-from publishing.destinations.base import (
-    HUGGING_FACE,
-    S3,
-    ZIP,
-    Destination,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    parse_address,
-)
+from publishing.destinations.base import HUGGING_FACE, S3, ZIP, Destination, Package, parse_address
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.files.directory import MANIFEST
 from publishing.models import Release
@@ -53,7 +43,7 @@ class Command(ActionCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             kind, place = parse_address(options["to"])
-        except WrongPlace as error:
+        except errors.WrongPlace as error:
             raise CommandError(str(error), returncode=WRONG_USE) from None
         release = _release(options["slug"], options["number"], rehearsal=options["rehearsal"])
         destination = _destination(kind, place, release, public=options["public"])
@@ -64,8 +54,8 @@ class Command(ActionCommand):
             else:
                 answer = self._deposited(destination, packed, release, as_json=options["json"])
         except (DomainError, OSError) as error:
-            code = UNREACHABLE if isinstance(error, Unreachable) else REFUSED
-            code = OCCUPIED if isinstance(error, PlaceOccupied) else code
+            code = UNREACHABLE if isinstance(error, errors.Unreachable) else REFUSED
+            code = OCCUPIED if isinstance(error, errors.PlaceOccupied) else code
             raise CommandError(str(error), returncode=code) from None
         self.stdout.write(answer)
 
@@ -158,7 +148,7 @@ def _package(release: Release) -> Package:
     source = release.directory
     files, manifest_sha256 = directory.verify(source)
     if manifest_sha256 != release.manifest_sha256:
-        raise BrokenDirectory(
+        raise errors.BrokenDirectory(
             f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
         )
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)

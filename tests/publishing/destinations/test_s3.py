@@ -8,16 +8,9 @@ from typing import Any
 
 import pytest
 
-from publishing.destinations.base import (
-    AccessRefused,
-    Damaged,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing.destinations.base import Package
 from publishing.destinations.s3 import S3Prefix
+from publishing.errors import AccessRefused, Damaged, PlaceOccupied, Unreachable, WrongPlace, WrongVisibility
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.store import Store
 
