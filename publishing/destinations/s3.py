@@ -14,17 +14,8 @@ from typing import Any
 
 import boto3
 from boto3.s3.transfer import TransferConfig
-from botocore import UNSIGNED
+from botocore import UNSIGNED, exceptions
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectionError as BotocoreConnectionError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ResponseStreamingError,
-)
 
 from publishing import errors
 from publishing.destinations.base import S3, Destination, Log, Package, Plan
@@ -187,26 +178,30 @@ def _explained(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except ClientError as error:
+    except exceptions.ClientError as error:
         raise _refusal(place, error) from None
-    except (NoCredentialsError, PartialCredentialsError):
+    except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError):
         raise errors.AccessRefused(
             f"There are no credentials for {place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
             "AWS_PROFILE, in the environment."
         ) from None
-    except (HTTPClientError, BotocoreConnectionError, ResponseStreamingError) as error:
+    except (
+        exceptions.HTTPClientError,
+        exceptions.ConnectionError,
+        exceptions.ResponseStreamingError,
+    ) as error:
         raise errors.Unreachable(
             f"The store of {place} did not answer or broke off ({type(error).__name__}). Check "
             "S3_ENDPOINT_URL and the network, and run this again: files that have arrived are not sent twice."
         ) from None
-    except (BotoCoreError, ValueError) as error:
+    except (exceptions.BotoCoreError, ValueError) as error:
         raise errors.DestinationError(
             f"{place} cannot be reached with these settings ({type(error).__name__}). Check S3_ENDPOINT_URL, "
             "AWS_REGION, AWS_PROFILE and the files they name."
         ) from None
 
 
-def _refusal(place: str, error: ClientError) -> errors.DestinationError:
+def _refusal(place: str, error: exceptions.ClientError) -> errors.DestinationError:
     code = str(error.response.get("Error", {}).get("Code", ""))
     if code == "NoSuchBucket":
         return errors.WrongPlace(
