@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
-from publishing.card.contents import copied, meaning_of, name_of, summary_of
+from publishing.card.contents import MEANINGS, copied, meaning_of, name_of, summary_of
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
 from publishing.files import rows
@@ -32,18 +32,6 @@ KEPT_PATH = rows.STORY_PATHS[Outcome.KEPT]
 WITHOUT_KEY = (rows.VOTES_PATH, rows.SKIPS_PATH, *rows.RESULTS_PATHS)
 """Files whose rows have no column that names them."""
 NO_TEST = "There was no qualification test."
-MEASURED = (
-    "statistics.json has the agreement of the complete stories before the filter, per question: percent, "
-    "Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals."
-)
-MEASURED_RATINGS = (
-    "statistics.json has mean, median, ordinal Krippendorff's alpha and Gwet's AC2 of the complete items, "
-    "per question and with intervals."
-)
-SELECTED = (
-    "The filter selects by the answers that count against a story, so the kept stories are not a "
-    "representative sample of all stories; the kept share may differ between scenarios and authors."
-)
 
 Node = dict[str, Any]
 
@@ -159,8 +147,9 @@ def _not_validated(facts: ReleaseFacts) -> str:
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
     """Return provenance and limits in the terms of RAI."""
-    counts, statement = tally.counts(), facts.statement
+    counts, statement, said = tally.counts(), facts.statement, MEANINGS["croissant"]
     rule = get_filter(facts.filter_name)
+    measured = said["measured" if rule.selects else "measured_ratings"]
     decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
@@ -192,15 +181,13 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             *_statement_item(statement.platform),
         ],
         "rai:annotationsPerItem": str(facts.votes_per_story),
-        "rai:dataAnnotationAnalysis": [
-            f"{MEASURED if rule.selects else MEASURED_RATINGS} annotations/votes.jsonl has every single vote."
-        ],
+        "rai:dataAnnotationAnalysis": [f"{measured} annotations/votes.jsonl has every single vote."],
         "rai:personalSensitiveInformation": [
             "Annotators appear under pseudonyms that are used in this study only.",
             *_statement_item(statement.sensitive_information),
         ],
         "rai:dataBiases": [
-            *([f"{SELECTED}{_not_validated(facts)}"] if rule.selects else []),
+            *([f"{said['selected']}{_not_validated(facts)}"] if rule.selects else []),
             *machine_warnings,
             *_statement_item(statement.biases),
         ],

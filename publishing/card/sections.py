@@ -37,32 +37,8 @@ MOST_NAMED = 8
 """Generators named in the text; the table has all of them."""
 MOST_ROWS = 100
 """Rows in a table of the card; ``statistics.json`` has all groups."""
-LANGUAGES = {"en": "English", "de": "German"}
 EXCLUDED = "excluded"
 UNCONFIRMED = ("pending", "doubted")
-SURPLUS = {
-    "late": "too late: the time had run out and no place was left for them",
-    "not_qualified": "from annotators who were no longer qualified",
-    "displaced": "excluded, and readmitted after the place was taken",
-}
-"""Reasons why votes never count (``publishing.queries.surplus_votes``), in the card's words."""
-RATING_ESTIMATES = {
-    "mean": "mean",
-    "median": "median",
-    "krippendorff_alpha_ordinal": "Krippendorff's alpha",
-    "gwet_ac2": "Gwet's AC2",
-}
-COEFFICIENTS = {
-    "percent": "raw agreement",
-    "fleiss_kappa": "Fleiss' kappa",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "gwet_ac1": "Gwet's AC1",
-}
-HELD_OUT = {
-    "entities": "stories that share an entity other than the persons X and Y",
-    "scenario": "stories of one scenario",
-}
-"""Groupings of stories, other than by core, that are held out together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +182,10 @@ def _environment() -> Environment:
     }
     for module in (citation, contents, figures, filters, markdown, release_facts, rows):
         environment.globals |= {name: one for name, one in vars(module).items() if not name.startswith("_")}
+    environment.globals |= {name.upper(): words for name, words in contents.MEANINGS.items()}
     environment.globals |= {
-        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "COEFFICIENTS": COEFFICIENTS,
-        "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
-        "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
+        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED, "MOST_ROWS": MOST_ROWS,
+        "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
         "number_with_interval": _cell, "score": _score, "sections_of": sections_of, "TABLES": TABLES,
         "undefined": _undefined, "wilson": wilson,
