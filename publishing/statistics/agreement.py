@@ -5,7 +5,7 @@ number of votes per unit and category. It has a column for **every category of t
 Gwet's AC1 depends on their number. Units may have different numbers of votes. ``frequencies`` is the number
 of equal units that each row represents.
 
-An undefined coefficient has a reason instead of a value (:class:`Coefficient`).
+An undefined coefficient has a reason instead of a value (:func:`why_undefined`).
 
 Sums over units are sums of integers, and the few divisions are written out one by one, so values depend
 neither on the order of units nor on the machine.
@@ -43,14 +43,6 @@ ONE_CATEGORY_CHOSEN = gettext_noop(
     "against it."
 )
 ONE_CATEGORY_OFFERED = gettext_noop("The scale has fewer than two categories, so votes cannot differ.")
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """A coefficient, or None with the reason why it is undefined."""
-
-    value: float | None
-    undefined: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +83,8 @@ class Votes:
         return [(size, group) for size, group in self.by_size if size > 1]
 
 
-def coefficient(name: str, votes: Votes) -> Coefficient:
-    """Compute one of :data:`ESTIMATES` for one set of frequencies, or the reason why it is undefined."""
-    reason = _why_undefined(name, votes)
-    return Coefficient(None, reason) if reason else Coefficient(float(ESTIMATES[name](votes)))
-
-
-def _why_undefined(name: str, votes: Votes) -> str:
+def why_undefined(name: str, votes: Votes) -> str:
+    """Return why one of :data:`ESTIMATES` is undefined for one set of frequencies; empty if it is defined."""
     if not any(group.units for _, group in votes.paired):
         return NO_PAIR
     if name == "gwet_ac1":
@@ -251,17 +238,13 @@ def agreement_of(stories: Mapping[Pattern, int], scale: Sequence[str] = ()) -> d
     known = units_of(stories, scale)
     if known is None:
         return undefined(NO_STORY, scale, stories=0)
-    units = known.units(known.stories)
-    found = {name: coefficient(name, Votes(known.counts, units)) for name in ESTIMATES}
-    defined = [name for name, one in found.items() if not one.undefined]
-
-    def estimates(stories: Integers) -> dict[str, Floats]:
-        votes = Votes(known.counts, known.units(stories))
-        return {name: ESTIMATES[name](votes) for name in defined}
-
-    made = intervals(estimates, known.stories, Bootstrap()) if defined else {}
-    totals = {"stories": int(known.stories.sum()), "units": int(units.sum())}
-    return _entry(found, made, scale, categories=known.counts.shape[1], **totals)
+    votes = known.votes(known.stories)
+    reasons = {name: why_undefined(name, votes) for name in ESTIMATES}
+    defined = {name: estimate for name, estimate in ESTIMATES.items() if not reasons[name]}
+    values = {name: float(estimate(votes)) for name, estimate in defined.items()}
+    totals = {"stories": int(known.stories.sum()), "units": int(votes.units)}
+    made = known.intervals(defined)
+    return _entry(reasons, values, made, scale, categories=known.counts.shape[1], **totals)
 
 
 class Units(NamedTuple):
@@ -276,9 +259,18 @@ class Units(NamedTuple):
     members: Integers | None
     stories: Integers
 
-    def units(self, stories: Integers) -> Integers:
-        """Return how often each unit occurs (… × units), given how often each pattern does."""
-        return stories if self.members is None else np.asarray(stories @ self.members)
+    def votes(self, stories: Integers) -> Votes:
+        """Return the votes, given how often each pattern occurs (… × patterns)."""
+        return Votes(self.counts, stories if self.members is None else np.asarray(stories @ self.members))
+
+    def intervals(self, estimates: Mapping[str, Callable[[Votes], Floats]]) -> dict[str, Interval]:
+        """Return the interval of each estimate, which must be defined for the stories as they are."""
+
+        def again(stories: Integers) -> dict[str, Floats]:
+            votes = self.votes(stories)
+            return {name: estimate(votes) for name, estimate in estimates.items()}
+
+        return intervals(again, self.stories, Bootstrap()) if estimates else {}
 
 
 def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | None:
@@ -304,12 +296,13 @@ def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | No
 
 def undefined(reason: str, scale: Sequence[str], *, stories: int) -> dict[str, Any]:
     """Return the entry about agreement that cannot be computed, with the reason."""
-    found = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
-    return _entry(found, {}, scale, categories=len(scale), stories=stories, units=0)
+    reasons = dict.fromkeys(ESTIMATES, reason)
+    return _entry(reasons, {}, {}, scale, categories=len(scale), stories=stories, units=0)
 
 
 def _entry(
-    found: Mapping[str, Coefficient],
+    reasons: Mapping[str, str],
+    values: Mapping[str, float],
     made: Mapping[str, Interval],
     scale: Sequence[str],
     *,
@@ -317,14 +310,14 @@ def _entry(
     stories: int,
     units: int,
 ) -> dict[str, Any]:
-    reasons = {name: one.undefined for name, one in found.items()}
+    bounds = {name: made.get(name) or Interval(None, reason) for name, reason in reasons.items()}
     return {
-        **{name: rounded(one.value) for name, one in found.items()},
+        **{name: rounded(values.get(name)) for name in reasons},
         "categories": categories,
         "categories_are": "offered" if scale else "seen",
         "stories": stories,
         "units": units,
-        **documented({name: made.get(name) or Interval(None, reasons[name]) for name in found}, reasons),
+        **documented(bounds, reasons),
     }
 
 

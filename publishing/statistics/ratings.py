@@ -9,6 +9,7 @@ the order of items or on the machine.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean, stdev
 from typing import Any
 
@@ -26,16 +27,7 @@ from publishing.statistics.agreement import (
     units_of,
     weighted_agreement,
 )
-from publishing.statistics.intervals import (
-    Bootstrap,
-    Floats,
-    Integers,
-    Interval,
-    documented,
-    intervals,
-    quantile_of_t,
-    rounded,
-)
+from publishing.statistics.intervals import Floats, Integers, Interval, documented, quantile_of_t, rounded
 
 COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "rated"), "string"),
@@ -122,17 +114,15 @@ def ratings_of(
     reason, chosen = NO_STORY, [0] * len(scale)
     if known is not None:
         numbers = np.array([int(option) for option in scale], np.int64)
-        votes = Votes(known.counts, known.units(known.stories))
+        votes = known.votes(known.stories)
         values = {name: float(ESTIMATES[name](votes, numbers)) for name in names}
         found = {name: None if math.isnan(value) else value for name, value in values.items()}
         chosen = votes.chosen.tolist()
         reason = ONE_CATEGORY_CHOSEN if votes.paired else NO_PAIR
-
-        def estimates(stories: Integers) -> dict[str, Floats]:
-            again = Votes(known.counts, known.units(stories))
-            return {name: ESTIMATES[name](again, numbers) for name in names if found[name] is not None}
-
-        bounds |= intervals(estimates, known.stories, Bootstrap())
+        defined = {
+            name: partial(ESTIMATES[name], numbers=numbers) for name in names if found[name] is not None
+        }
+        bounds |= known.intervals(defined)
     return {
         **{name: rounded(value) for name, value in found.items()},
         "items": sum(items.values()),
