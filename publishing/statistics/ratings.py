@@ -1,7 +1,7 @@
 """Statistics of ratings on a scale: mean, median, and agreement to which near answers add in part. Pure.
 
-A unit is what people rate: an item, or one row of a table about it. Every estimate gets the votes and the
-numbers of the scale, ascending, and returns an array with one value per line of frequencies, NaN where it is
+A unit is what people rate: an item, or one row of a table about it. Every estimate gets the numbers of the
+scale, ascending, and the votes, and returns an array with one value per line of frequencies, NaN where it is
 undefined. Sums are sums of integers, as in :mod:`publishing.statistics.agreement`, so values do not depend on
 the order of items or on the machine.
 """
@@ -41,12 +41,12 @@ LEVELS = ("mean", "median")
 """The estimates that tell how high ratings are, by their names in statistics.json."""
 
 
-def mean(votes: Votes, numbers: Integers) -> Floats:
+def mean(numbers: Integers, votes: Votes) -> Floats:
     """Return the mean of all ratings. By hand: 1, 4, 5 and 4, 4, 4 have the mean 22/6."""
     return ratio(votes.chosen @ numbers, votes.chosen.sum(axis=-1))
 
 
-def median(votes: Votes, numbers: Integers) -> Floats:
+def median(numbers: Integers, votes: Votes) -> Floats:
     """Return the middle rating, or the mean of the two in the middle: 4 of 1, 4, 4, 5, and 1.5 of 1, 2."""
     upto = np.cumsum(votes.chosen, axis=-1)
     total = upto[..., -1:]
@@ -54,7 +54,7 @@ def median(votes: Votes, numbers: Integers) -> Floats:
     return np.where(total[..., 0] > 0, (low + high) / 2, np.nan)
 
 
-def ordinal_alpha(votes: Votes, numbers: Integers) -> Floats:
+def ordinal_alpha(numbers: Integers, votes: Votes) -> Floats:
     """Return Krippendorff's alpha with the ordinal metric, for units with any number of ratings.
 
     Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": over the units with two ratings or
@@ -82,7 +82,7 @@ def ordinal_alpha(votes: Votes, numbers: Integers) -> Floats:
     return 1 - ratio((upto[..., -1] - 1) * observed, expected)
 
 
-def gwet_ac2(votes: Votes, numbers: Integers) -> Floats:
+def gwet_ac2(numbers: Integers, votes: Votes) -> Floats:
     """Return Gwet's AC2 with quadratic weights: agreement beyond chance, where near answers agree in part.
 
     Gwet (2014), "Handbook of Inter-Rater Reliability", 4th edition: the weight of numbers c and k is
@@ -91,7 +91,7 @@ def gwet_ac2(votes: Votes, numbers: Integers) -> Floats:
     return weighted_agreement(votes, (numbers[-1] - numbers[0]) ** 2 - (numbers[:, None] - numbers) ** 2)
 
 
-ESTIMATES: Mapping[str, Callable[[Votes, Integers], Floats]] = {
+ESTIMATES: Mapping[str, Callable[[Integers, Votes], Floats]] = {
     "mean": mean,
     "median": median,
     "krippendorff_alpha_ordinal": ordinal_alpha,
@@ -115,14 +115,12 @@ def ratings_of(
     if known is not None:
         numbers = np.array([int(option) for option in scale], np.int64)
         votes = known.votes(known.stories)
-        values = {name: float(ESTIMATES[name](votes, numbers)) for name in names}
+        estimates = {name: partial(ESTIMATES[name], numbers) for name in names}
+        values = {name: float(estimate(votes)) for name, estimate in estimates.items()}
         found = {name: None if math.isnan(value) else value for name, value in values.items()}
         chosen = votes.chosen.tolist()
         reason = ONE_CATEGORY_CHOSEN if votes.paired else NO_PAIR
-        defined = {
-            name: partial(ESTIMATES[name], numbers=numbers) for name in names if found[name] is not None
-        }
-        bounds |= known.intervals(defined)
+        bounds |= known.intervals({name: estimates[name] for name in names if found[name] is not None})
     return {
         **{name: rounded(value) for name, value in found.items()},
         "items": sum(items.values()),
