@@ -80,7 +80,6 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: ApiView) -> bool:
         """Return True, or raise :class:`~api.problems.MissingScope`."""
-        scope = view.scopes.get(view.method_of(request))
-        if scope is not None and not request.auth.allows(scope):
-            raise MissingScope(f"The token lacks the scope {scope.value}.")
+        if view.scope is not None and not request.auth.allows(view.scope):
+            raise MissingScope(f"The token lacks the scope {view.scope.value}.")
         return True

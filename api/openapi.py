@@ -1,4 +1,4 @@
-"""The OpenAPI schema: a decorator that documents a view's method, and the address of docs/openapi.yaml."""
+"""The OpenAPI schema: a decorator that declares a view's method, and the address of docs/openapi.yaml."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
+from annotation.models import ApiToken
 from api import responses
 from api.problems import CONTENT_TYPE
 
@@ -56,8 +57,9 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "A token from the page “API tokens”."}
 
 
-def described(
-    operation: str,
+def operation(
+    name: str,
+    scope: ApiToken.Scope | None,
     answers: Mapping[Any, Any],
     *refusals: int,
     access: tuple[int, ...] = (403, 404),
@@ -65,11 +67,11 @@ def described(
     query: Any = None,
     headers: tuple[OpenApiParameter, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Document a view's method in the schema: the first sentence of its docstring is the summary.
+    """Declare a view's method: the scope that it needs (None: any token), and its part of the schema.
 
-    ``answers`` maps statuses to responses; ``refusals`` are the statuses of its problems besides those of
-    ``access``, of a body and of a query string, and :data:`ALWAYS`. ``takes`` is the body, ``query`` the
-    serializer of the query string.
+    The first sentence of its docstring is the summary. ``answers`` maps statuses to responses; ``refusals``
+    are the statuses of its problems besides those of ``access``, of a body and of a query string, and
+    :data:`ALWAYS`. ``takes`` is the body, ``query`` the serializer of the query string.
     """
     expected = [*access, *refusals, *(BODY if takes else ()), *((422,) if query else ())]
     statuses = {**{status: SAID[status] for status in expected}, **ALWAYS}
@@ -81,9 +83,10 @@ def described(
     parameters = [*([query] if query else []), *headers, *retry]
 
     def decorate(method: Any) -> Any:
+        method.scope = scope
         summary, _dot, description = " ".join(method.__doc__.split()).partition(". ")
         return extend_schema(
-            operation_id=operation,
+            operation_id=name,
             summary=summary,
             description=description,
             request=takes,
