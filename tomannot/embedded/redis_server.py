@@ -126,5 +126,4 @@ class Redis:
 
 
 def _quoted(path: Path) -> str:
-    """Quote a path for redis.conf."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
