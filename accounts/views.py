@@ -68,12 +68,6 @@ def too_many(request: HttpRequest, until: datetime) -> HttpResponse:
     return response
 
 
-class SignOut(views.LogoutView):
-    """End the session; by POST only."""
-
-    next_page = "dashboard:home"
-
-
 class ChangePassword(LimitsGuesses, views.PasswordChangeView):
     """Change the password, given the old one."""
 
