@@ -1,5 +1,3 @@
-"""Check a release directory, wherever it came from."""
-
 import argparse
 import json
 from dataclasses import asdict
