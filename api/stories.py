@@ -158,25 +158,20 @@ class Export(StudyView):
 
     def answer(self, pieces: Iterator[bytes], suffix: str, media_type: str) -> StreamingHttpResponse:
         """Return the file; for HEAD only its headers. Raise ``Throttled``."""
-        sent = iter(()) if self.request.method == "HEAD" else self._limited(pieces)
-        response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
-        return response
-
-    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        sent = download_slots.limited(pieces, EXPORTS, f"token {self.token.pk}")
+        is_head, reader = self.request.method == "HEAD", f"token {self.token.pk}"
+        sent = iter(()) if is_head else download_slots.limited(pieces, EXPORTS, reader)
         if sent is None:
             raise Throttled(
                 download_slots.TRY_AGAIN_SECONDS,
                 f"Too many exports at the same time: at most {download_slots.PER_READER} per token and "
                 f"{download_slots.PER_INSTALLATION} in all. Finish one before you start the next.",
             )
-        return sent
+        response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
+        return response
 
 
 class JsonLinesView(Export):
-    """``studies/<slug>/votes.jsonl``"""
-
     @operation(
         "exportVotes", Scope.VOTES_READ, {(200, "application/jsonl"): str}, 409, query=requests.VotesSince
     )
@@ -191,8 +186,6 @@ class JsonLinesView(Export):
 
 
 class CsvView(Export):
-    """``studies/<slug>/votes.csv``"""
-
     @operation("exportVotesAsCsv", Scope.VOTES_READ, {(200, "text/csv"): str}, 409, query=requests.VotesSince)
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
         """All votes of a study as CSV, safe from formula injection.
