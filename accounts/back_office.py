@@ -33,8 +33,6 @@ class BackOfficeSite(UnfoldAdminSite):
 
 
 class _ReadOnly:
-    """Forbid every change."""
-
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 

@@ -58,7 +58,6 @@ def _token(secret: str) -> ApiToken | None:
 
 
 def _problem(token: ApiToken | None, now: datetime) -> str:
-    """Return the reason why a token is invalid; empty if it is valid."""
     if token is None:
         return "Unknown token. Copy all of it, or create a new one on the page “API tokens”."
     if not token.owner.is_active:

@@ -16,7 +16,6 @@ from publishing.views import ARCHIVES
 def _page_of(
     row: type[serializers.Serializer], name: str, says: str, next_says: str | None = None
 ) -> type[serializers.Serializer]:
-    """Return the serializer of a page of these rows, with the address of the next page."""
     fields = {"results": row(many=True), "next": serializers.CharField(allow_null=True, help_text=next_says)}
     return type(name, (serializers.Serializer,), {"__doc__": says, **fields})
 

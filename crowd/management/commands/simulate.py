@@ -132,7 +132,6 @@ def _people(study: Study, count: int) -> list[Enrollment]:
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Raise ``CommandError`` (wrong usage) for impossible values."""
     wrong = []
     try:
         loopback_origin(options["base_url"])
@@ -176,7 +175,6 @@ def _at(base_url: str, link: str) -> str:
 
 
 def _chosen(defaults: Chosen, options: dict[str, Any]) -> Chosen:
-    """Return the defaults with the options of the same names."""
     names = [field.name for field in dataclasses.fields(defaults) if field.name in options]
     return dataclasses.replace(defaults, **{name: options[name] for name in names})
 

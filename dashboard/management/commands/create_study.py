@@ -29,7 +29,6 @@ class Command(ActionCommand):
         self._say(study, as_json=options["json"])
 
     def _owner(self, name: str | None) -> User | None:
-        """Return the account that will own the study."""
         if not name:
             return None
         owner = User.objects.filter(username=name, is_active=True).first()

@@ -56,7 +56,6 @@ class Command(ActionCommand):
 
 
 def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:
-    """Return the plan that the arguments describe. Raise ``CommandError`` for wrong usage."""
     wrong = [
         f"--{name}: give at least 1."
         for name in ("per-scenario", "votes")

@@ -26,7 +26,6 @@ class Command(ActionCommand):
 
 
 def as_json(found: CheckedCode) -> dict[str, Any]:
-    """Return the result for scripts."""
     return {
         "enrollment": found.enrollment.pk,
         "pseudonym": found.enrollment.pseudonym,
@@ -40,7 +39,6 @@ def as_json(found: CheckedCode) -> dict[str, Any]:
 
 
 def in_words(found: CheckedCode) -> list[str]:
-    """Return the result for people, a line each."""
     enrollment = found.enrollment
     lines = [
         f"The code of {enrollment.pseudonym}, for: {found.outcome.value}.",
