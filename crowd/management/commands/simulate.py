@@ -21,6 +21,7 @@ from crowd.report import AnnotatorOutcome, Report
 from crowd.run import Settings, run as run_crowd
 from recruitment.links import personal_link
 from tomannot import clock
+from tomannot.text_templates import environment
 
 SAMPLE_TRUTH = settings.BASE_DIR / "sample_study" / "truth.json"
 DEFAULTS = Behaviour()
@@ -95,7 +96,8 @@ class Command(ActionCommand):
         except KeyboardInterrupt as error:
             raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
         as_json = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
-        self.stdout.write(as_json if options["json"] else "\n".join(_lines(report)))
+        text = environment(Path(__file__).parent).get_template("simulate.jinja").render(report=report)
+        self.stdout.write(as_json if options["json"] else text)
         if report.errors_total:
             raise CommandError(f"{report.errors_total} errors; see above.")
 
@@ -177,28 +179,3 @@ def _at(base_url: str, link: str) -> str:
 def _chosen(defaults: Chosen, options: dict[str, Any]) -> Chosen:
     names = [field.name for field in dataclasses.fields(defaults) if field.name in options]
     return dataclasses.replace(defaults, **{name: options[name] for name in names})
-
-
-def _lines(report: Report) -> list[str]:
-    people = ", ".join(f"{count} {outcome}" for outcome, count in report.people.items())
-    lines = [
-        f"{sum(report.people.values())} people in {report.seconds:.1f} s: {people}.",
-        *(f"  {count} were told: {ending}" for ending, count in report.endings.items()),
-        f"{report.tests_handed_in} tests handed in, {report.votes:,} votes with a receipt "
-        f"({report.votes_per_second:.1f} per second).",
-        f"{report.submitted_twice} forms sent twice, {report.same_receipt_twice} of them with the same "
-        f"receipt; {report.incomplete} sent incomplete first; {report.late} sent late; "
-        f"{report.came_back} returns after leaving.",
-        *(f"  {count} receipts remarked: {remark}" for remark, count in report.remarks.items()),
-    ]
-    if report.submit_p50_ms is not None:
-        lines.append(
-            f"Submitting took {report.submit_p50_ms} ms in the median, {report.submit_p95_ms} ms at "
-            "the 95th percentile."
-        )
-    if report.without_receipt:
-        lines.append(f"{report.without_receipt} submissions got no receipt.")
-    if report.errors_total:
-        lines.append(f"{report.errors_total} errors:")
-        lines += [f"  {error}" for error in report.errors]
-    return lines

@@ -202,7 +202,6 @@ def wait_for_answer(supervisor: Supervisor, url: str, *, host: str) -> None:
 
 
 def free_port() -> int:
-    """Return the first free port from 8000 on."""
     for port in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

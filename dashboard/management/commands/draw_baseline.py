@@ -15,6 +15,7 @@ from dashboard.settings.configuration import InvalidConfiguration, RoundConfigur
 from publishing.human_baseline.drawing import draw
 from publishing.models import Release
 from tomannot import clock
+from tomannot.text_templates import environment
 
 MOST_SEED = 2**62
 
@@ -51,8 +52,9 @@ class Command(ActionCommand):
         if options["json"]:
             self.stdout.write(json.dumps(_facts(study, admission)))
             return
-        for line in _lines(study, plan, admission):
-            self.stdout.write(line)
+        facts = {"study": study, "sample": study.baseline_sample, "plan": plan, "admission": admission}
+        template = environment(Path(__file__).parent).get_template("draw_baseline.jinja")
+        self.stdout.write(template.render(facts, by_test=plan.who is Who.QUALIFIED))
 
 
 def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:
@@ -109,30 +111,3 @@ def _facts(study: Study, admission: Admission) -> dict[str, Any]:
         "excluded": len(admission.excluded),
         "qualified_remaining": admission.remaining,
     }
-
-
-def _lines(study: Study, plan: BaselinePlan, admission: Admission) -> list[str]:
-    sample = study.baseline_sample
-    lines = [
-        f"“{study.slug}” is created as a draft ({study.get_environment_display()}): {sample.questions} "
-        f"questions about {sample.stories} stories, seed {sample.seed}."
-    ]
-    lines += [
-        f"  {name} has {have} stories, fewer than {plan.per_scenario}: all are taken."
-        for name, have in sorted(sample.short.items())
-    ]
-    if sample.repeated_cores:
-        lines.append(f"  {sample.repeated_cores} stories stand beside another severity of the same core.")
-    seen = f"{len(admission.viewers)} people were shown some of these stories; "
-    lines.append(seen + ("they are excluded." if admission.excluded else "they may take part."))
-    if plan.who is Who.QUALIFIED:
-        lines.append(
-            f"{admission.remaining} people qualified in “{sample.release.study.slug}” may take part."
-        )
-    if not plan.consent:
-        lines.append(
-            "The consent text is that of the released study: read whether it fits answering questions."
-        )
-    invite = f"invite {study.slug}" + (" --qualified" if plan.who is Who.QUALIFIED else "")
-    lines.append(f"Then: manage.py open_study {study.slug}, and manage.py {invite}")
-    return lines
