@@ -24,21 +24,19 @@ from dashboard.stories.votes_export import csv_columns, csv_rows, json_rows, que
 from tomannot import clock
 
 _PIECE = 1 << 20
-
-
+SUFFIXES = {"application/jsonl": ".jsonl", "application/x-ndjson": ".jsonl", "text/csv": ".csv"}
+"""Of story files, by media type: one story per line as JSON, or CSV with commas and a header."""
 DECISIONS = {"import": actions.import_checked, "cancel": actions.cancel_import}
 
 
 class StoryFileParser(BaseParser):
     """Read a story file from the body of a request into a temporary file."""
 
-    suffix: ClassVar[str]
-
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> TemporaryUploadedFile:
         """Return the file, rewound. Its suffix tells the format."""
-        file = TemporaryUploadedFile(f"upload{self.suffix}", media_type or self.media_type, 0, None)
+        file = TemporaryUploadedFile(f"upload{SUFFIXES[self.media_type]}", media_type, 0, None)
         while piece := stream.read(_PIECE):
             file.write(piece)
         file.size = file.tell()
@@ -46,26 +44,10 @@ class StoryFileParser(BaseParser):
         return file
 
 
-class JsonLines(StoryFileParser):
-    """One story per line as JSON."""
-
-    media_type, suffix = "application/jsonl", ".jsonl"
-
-
-class NewlineJson(StoryFileParser):
-    """JSON lines under their other media type."""
-
-    media_type, suffix = "application/x-ndjson", ".jsonl"
-
-
-class CommaSeparated(StoryFileParser):
-    """CSV with commas and a header."""
-
-    media_type, suffix = "text/csv", ".csv"
-
-
 class StoriesView(StudyView):
-    parser_classes: ClassVar[Any] = [JsonLines, NewlineJson, CommaSeparated]
+    parser_classes: ClassVar[Any] = [
+        type("StoryFile", (StoryFileParser,), {"media_type": kind}) for kind in SUFFIXES
+    ]
     largest = settings.IMPORT_MAX_MB * 1_000_000
 
     @operation("listStories", Scope.STORIES_READ, {200: responses.StoriesOut}, 409, query=requests.StoryPage)
@@ -81,7 +63,7 @@ class StoriesView(StudyView):
         "importStories",
         Scope.STORIES_WRITE,
         {202: responses.ImportOut},
-        takes={parser.media_type: bytes for parser in parser_classes},
+        takes=dict.fromkeys(SUFFIXES, bytes),
         query=requests.Upload,
         headers=(LOCATION,),
     )
@@ -154,8 +136,6 @@ class ImportProblemsView(_ImportView):
 
 
 class Export(StudyView):
-    """Base of the two formats."""
-
     def answer(self, pieces: Iterator[bytes], suffix: str, media_type: str) -> StreamingHttpResponse:
         """Return the file; for HEAD only its headers. Raise ``Throttled``."""
         is_head, reader = self.request.method == "HEAD", f"token {self.token.pk}"
