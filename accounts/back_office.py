@@ -48,8 +48,6 @@ class ReadOnlyAdmin(_ReadOnly, ModelAdmin):
 
 
 class ReadOnlyInline(_ReadOnly, TabularInline):
-    """Read-only related rows."""
-
     extra = 0
     can_delete = False
     hide_title = True

@@ -46,7 +46,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.owner, token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the ``WWW-Authenticate`` header of a 401."""
         return f'{SCHEME} realm="tomannot"'
 
 

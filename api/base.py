@@ -49,8 +49,6 @@ class Json(JSONParser):
 
 
 class ApiView(APIView):
-    """Base of all views."""
-
     largest: ClassVar[int] = LARGEST_JSON
     http_method_names: ClassVar[Any] = ["get", "head", "post", "put", "patch"]
     content_negotiation_class = JsonOnly

@@ -120,7 +120,6 @@ class Page:
 
     @property
     def onward(self) -> list[Link]:
-        """Links to the next step."""
         return [link for link in self.links if not link.quiet and not link.finishes]
 
     @cached_property

@@ -14,8 +14,6 @@ ERRORS_KEPT = 50
 
 
 class AnnotatorOutcome(enum.StrEnum):
-    """The end of an annotator's part."""
-
     FINISHED = "finished"
     """The site had nothing more to offer; its reason is among the endings."""
     ENOUGH = "had enough"

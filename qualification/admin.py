@@ -44,7 +44,6 @@ class ExpertAnswerInline(Blind, ReadOnlyInline):
 
 
 def blind(base: type[Any], **attributes: Any) -> type[Any]:
-    """Return a :class:`Blind` kind of ``base``."""
     return type(f"Blind{base.__name__}", (Blind, base), attributes)
 
 
