@@ -133,8 +133,3 @@ class StudyView(ApiView):
         if self.scope is not None and SCOPE_RIGHTS[self.scope] not in rights:
             needed = SCOPE_RIGHTS[self.scope].value
             raise PermissionDenied(f"The token's owner lacks this right here: {needed}.")
-
-
-def accepted(data: Any, location: str) -> Response:
-    """Return 202: a worker does the job; ``location`` is the address of its status."""
-    return Response(data, status=202, headers={"Location": location})

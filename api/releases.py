@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from api import actions, requests, responses
-from api.base import Scope, StudyView, accepted
+from api.base import Scope, StudyView
 from api.openapi import LOCATION, operation
 from publishing.models import Release
 from publishing.queries import planned_filter
@@ -44,7 +44,7 @@ class ReleasesView(StudyView):
         )
         shown = responses.ReleaseOut(release, context={"request": request}).data
         address = reverse("api:release", args=[slug, release.number], request=request)
-        return accepted(shown, address) if is_new else Response(shown)
+        return Response(shown, status=202, headers={"Location": address}) if is_new else Response(shown)
 
 
 class ReleaseView(StudyView):

@@ -16,7 +16,7 @@ from annotation import actions
 from annotation.downloads import EXPORTS
 from annotation.models import ImportProblem, Story, StoryImport
 from api import requests, responses
-from api.base import Scope, StudyView, accepted
+from api.base import Scope, StudyView
 from api.openapi import LOCATION, operation
 from dashboard.http import csv_pieces, json_pieces
 from dashboard.stories.queries import Search, story_page
@@ -87,7 +87,7 @@ class StoriesView(StudyView):
                 now=clock.now(),
             )
         address = reverse("api:import", args=[slug, job.pk], request=request)
-        return accepted(responses.ImportOut(job).data, address)
+        return Response(responses.ImportOut(job).data, status=202, headers={"Location": address})
 
 
 class ImportsView(StudyView):

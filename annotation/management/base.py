@@ -28,10 +28,8 @@ def documented(command: str) -> str:
     )
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
     said = text.strip().split("\n\n")[1:]
-    return "\n\n".join(one if one.startswith(("    ", "|")) else _WRAPPED.fill(one) for one in said)
-
-
-_WRAPPED = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False)
+    fill = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False).fill
+    return "\n\n".join(one if one.startswith(("    ", "|")) else fill(one) for one in said)
 
 
 class ActionCommand(BaseCommand):

@@ -28,17 +28,6 @@ DEFAULTS = Behaviour()
 PEOPLE = Population()
 Chosen = TypeVar("Chosen", Population, Behaviour)
 MOST_PEOPLE = 10_000
-SETTINGS: dict[str, tuple[type, Any]] = {
-    "truth": (Path, None),
-    "valid": (float, 0.6),
-    "concurrency": (int, 8),
-    "max-seconds": (float, 600.0),
-    "pace": (float, 0.0),
-    "stories-each": (int, None),
-    "late-seconds": (float, None),
-}
-"""Options with their kinds and defaults."""
-OF_THE_RUN = ("seed", "pace", "stories_each", "concurrency", "max_seconds")
 PROBABILITIES = {
     "careful": PEOPLE.careful,
     "declines": PEOPLE.declines,
@@ -57,8 +46,13 @@ class Command(ActionCommand):
         parser.add_argument("--base-url", required=True, metavar="URL")
         parser.add_argument("--annotators", required=True, type=int, metavar="N")
         parser.add_argument("--seed", required=True, type=int, metavar="S")
-        for name, (kind, default) in SETTINGS.items():
-            parser.add_argument(f"--{name}", type=kind, default=default, metavar=kind.__name__.upper())
+        parser.add_argument("--truth", type=Path, metavar="PATH")
+        parser.add_argument("--valid", type=float, default=0.6, metavar="FLOAT")
+        parser.add_argument("--concurrency", type=int, default=8, metavar="INT")
+        parser.add_argument("--max-seconds", type=float, default=600.0, metavar="FLOAT")
+        parser.add_argument("--pace", type=float, default=0.0, metavar="FLOAT")
+        parser.add_argument("--stories-each", type=int, metavar="INT")
+        parser.add_argument("--late-seconds", type=float, metavar="FLOAT")
         for name, default in PROBABILITIES.items():
             parser.add_argument(f"--{name}", type=float, default=default, metavar="P")
         parser.add_argument("--json", action="store_true")
@@ -83,9 +77,12 @@ class Command(ActionCommand):
         sample = SAMPLE_TRUTH.parent / study.protocol_name / SAMPLE_TRUTH.name
         table = _read_truth(options["truth"] or (sample if sample.exists() else SAMPLE_TRUTH))
         truth = truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
-        named = {name: options[name] for name in OF_THE_RUN}
+        named = ("seed", "pace", "stories_each", "concurrency", "max_seconds")
         run_settings = Settings(
-            truth=truth, population=_chosen(PEOPLE, options), behaviour=_chosen(DEFAULTS, options), **named
+            truth=truth,
+            population=_chosen(PEOPLE, options),
+            behaviour=_chosen(DEFAULTS, options),
+            **{name: options[name] for name in named},
         )
         people = _people(study, options["annotators"])
         links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
