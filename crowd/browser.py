@@ -175,11 +175,7 @@ class NotLoopback(ValueError):
 
 
 class Unreachable(Exception):
-    """The server did not answer: nothing listens there, or it took too long."""
-
-
-class RedirectedAway(Exception):
-    """The server redirected the browser to another site, or in circles."""
+    """The server did not answer, or redirected the browser to another site or in circles."""
 
 
 def loopback_origin(address: str) -> str:
@@ -242,7 +238,7 @@ class Browser:
         self.javascript = javascript
 
     def open(self, address: str) -> Page:
-        """Load a page, following redirects. Raise :class:`Unreachable` or :class:`RedirectedAway`."""
+        """Load a page, following redirects. Raise :class:`Unreachable`."""
         return self._load("GET", address, headers={})
 
     def submit(self, form: Form, values: Mapping[str, str], *, button: int = 0) -> tuple[Page, float]:
@@ -264,7 +260,7 @@ class Browser:
         for _ in range(REDIRECTS):
             parts = urlsplit(urljoin(self._server.origin + "/", address))
             if f"{parts.scheme}://{parts.netloc}" != self._server.origin:
-                raise RedirectedAway(
+                raise Unreachable(
                     f"The server sent the browser away from {self._server.origin}, to {parts.netloc}."
                 )
             path = f"{parts.path}?{parts.query}" if parts.query else parts.path
@@ -280,4 +276,4 @@ class Browser:
             elif response.status in (301, 302, 303):
                 method, body = "GET", None
                 headers = {name: value for name, value in headers.items() if name != "Content-Type"}
-        raise RedirectedAway(f"The server redirected the browser more than {REDIRECTS} times in a row.")
+        raise Unreachable(f"The server redirected the browser more than {REDIRECTS} times in a row.")
