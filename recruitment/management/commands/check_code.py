@@ -1,11 +1,13 @@
 import json
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from annotation.management.base import ActionCommand, find_study
 from recruitment.queries import CheckedCode, check_code
+from tomannot.text_templates import environment
 
 
 class Command(ActionCommand):
@@ -20,7 +22,9 @@ class Command(ActionCommand):
         found = check_code(study, options["code"], participant=options["participant"])
         if found is None:
             raise CommandError(f"“{options['code']}” is no completion code of “{study.slug}”.")
-        self.stdout.write(json.dumps(as_json(found)) if options["json"] else "\n".join(in_words(found)))
+        template = environment(Path(__file__).parent).get_template("check_code.jinja")
+        text = template.render(found=found, enrollment=found.enrollment)
+        self.stdout.write(json.dumps(as_json(found)) if options["json"] else text)
         if found.is_theirs is False:
             raise CommandError("The code belongs to somebody else than this participant.")
 
@@ -36,20 +40,3 @@ def as_json(found: CheckedCode) -> dict[str, Any]:
         "stories_submitted": found.enrollment.stories_submitted,
         "is_theirs": found.is_theirs,
     }
-
-
-def in_words(found: CheckedCode) -> list[str]:
-    enrollment = found.enrollment
-    lines = [
-        f"The code of {enrollment.pseudonym}, for: {found.outcome.value}.",
-        f"They are {enrollment.get_state_display()}; stories finished: {enrollment.stories_submitted}.",
-    ]
-    if found.why_ended:
-        lines.append(f"Why less: {found.why_ended}.")
-    if not found.still_true:
-        lines.append(
-            "They have done more since, or the join link asks for more: their code is another one now."
-        )
-    if found.is_theirs:
-        lines.append("It belongs to this participant.")
-    return lines
