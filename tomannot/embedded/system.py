@@ -203,15 +203,6 @@ def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signal
     return True
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def last_lines(log: Path, count: int = 12) -> str:
     if not log.exists():
         return ""
