@@ -3,7 +3,6 @@ import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import urllib3
 from django.conf import settings
@@ -19,7 +18,7 @@ from crowd.browser import NotLoopback, loopback_origin
 from crowd.knowledge import truth_of
 from crowd.report import AnnotatorOutcome, Report
 from crowd.run import Settings, run as run_crowd
-from recruitment.links import personal_link
+from recruitment.links import personal_path
 from tomannot import clock
 from tomannot.text_templates import environment
 
@@ -85,7 +84,8 @@ class Command(ActionCommand):
             **{name: options[name] for name in named},
         )
         people = _people(study, options["annotators"])
-        links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
+        origin = loopback_origin(options["base_url"])
+        links = [f"{origin}{personal_path(enrollment)}" for enrollment in people]
         try:
             report = run_crowd(
                 links, base_url=options["base_url"], settings=run_settings, progress=self._progress
@@ -165,12 +165,6 @@ def _read_truth(path: Path) -> dict[str, dict[str, str]]:
             f"--truth: {path} must look like {{story id: {{question: option}}}}.", returncode=2
         )
     return table
-
-
-def _at(base_url: str, link: str) -> str:
-    """Return the link with the running server's origin instead of PUBLIC_URL's."""
-    parts = urlsplit(link)
-    return f"{loopback_origin(base_url)}{parts.path}"
 
 
 def _chosen(defaults: Chosen, options: dict[str, Any]) -> Chosen:

@@ -28,7 +28,7 @@ from annotation.management.base import ActionCommand
 from annotation.models import Study
 from dashboard.actions import load_sample_study
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLES
-from recruitment.links import personal_link
+from recruitment.links import personal_path
 from tomannot import clock, embedded, web_server
 from tomannot.embedded.locks import FileLock
 from tomannot.embedded.system import last_lines
@@ -129,7 +129,7 @@ class Command(ActionCommand):
             key = reverse("dashboard:answer_key", args=[study.slug, FIRST_ROUND])
             lines.insert(2, f"Test's answers:  {address}{key}")
         invited = invite(study=study, count=LINKS, by=None, now=now)
-        lines += [f"  {address}{urlsplit(personal_link(enrollment)).path}" for enrollment in invited]
+        lines += [f"  {address}{personal_path(enrollment)}" for enrollment in invited]
         return "\n".join(lines) + "\n"
 
     def _say(self, line: str) -> None:
