@@ -109,8 +109,8 @@ class StateView(StudyView):
 
 
 LOOK_AGAIN = 5
-FINISH = ("finish", "earliest", "latest", "per_day", "none")
 """Seconds to wait before asking again for figures that are being computed."""
+FINISH = ("finish", "earliest", "latest", "per_day", "none")
 
 
 class ProgressView(StudyView):
