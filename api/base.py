@@ -23,8 +23,6 @@ from annotation.rights import SCOPE_RIGHTS, Right, token_rights
 from api import problems
 
 Scope = ApiToken.Scope
-LARGEST_JSON = 1_000_000
-"""Largest body in bytes, except for story files."""
 
 
 class JsonOnly(DefaultContentNegotiation):
@@ -49,7 +47,7 @@ class Json(JSONParser):
 
 
 class ApiView(APIView):
-    largest: ClassVar[int] = LARGEST_JSON
+    largest: ClassVar[int] = 1_000_000  # bytes of a body
     http_method_names: ClassVar[Any] = ["get", "head", "post", "put", "patch"]
     content_negotiation_class = JsonOnly
     parser_classes: ClassVar[Any] = [Json]

@@ -11,7 +11,7 @@ from annotation.models import Assignment, Study
 from annotation.rights import CREATE, token_studies
 from api import requests, responses
 from api.base import ApiView, Scope, StudyView
-from api.openapi import LOCATION, RETRY_AFTER, operation
+from api.openapi import LOCATION, operation
 from api.problems import Conflict
 from dashboard import actions
 from dashboard.figures import store
@@ -145,7 +145,7 @@ class StatisticsView(StudyView):
         Scope.STATISTICS_READ,
         {200: responses.Statistics, 202: responses.FiguresState},
         409,
-        headers=(RETRY_AFTER,),
+        retry=(202, 429),
     )
     def get(self, request: Any, slug: str) -> Response:
         """Agreement, retention and verdicts over all votes.
