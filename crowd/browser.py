@@ -185,21 +185,16 @@ def loopback_origin(address: str) -> str:
     """
     parts = urlsplit(address)
     host = parts.hostname or ""
-    if parts.scheme != "http" or not _is_loopback(host):
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if parts.scheme != "http" or not is_here:
         raise NotLoopback(
             f"{address!r} is not an address on this machine. The simulated crowd only visits a server "
             "that runs here, such as http://127.0.0.1:8000."
         )
     return f"http://{parts.netloc}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Server:
