@@ -20,7 +20,6 @@ from crowd.report import AnnotatorOutcome, Report
 from crowd.run import Settings, run as run_crowd
 from recruitment.links import personal_path
 from tomannot import clock
-from tomannot.text_templates import environment
 
 SAMPLE_TRUTH = settings.BASE_DIR / "sample_study" / "truth.json"
 DEFAULTS = Behaviour()
@@ -93,8 +92,7 @@ class Command(ActionCommand):
         except KeyboardInterrupt as error:
             raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
         as_json = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
-        text = environment(Path(__file__).parent).get_template("simulate.jinja").render(report=report)
-        self.stdout.write(as_json if options["json"] else text)
+        self.stdout.write(as_json if options["json"] else self.text(report=report))
         if report.errors_total:
             raise CommandError(f"{report.errors_total} errors; see above.")
 

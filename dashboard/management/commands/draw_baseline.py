@@ -15,7 +15,6 @@ from dashboard.settings.configuration import InvalidConfiguration, RoundConfigur
 from publishing.human_baseline.drawing import draw
 from publishing.models import Release
 from tomannot import clock
-from tomannot.text_templates import environment
 
 MOST_SEED = 2**62
 
@@ -53,8 +52,7 @@ class Command(ActionCommand):
             self.stdout.write(json.dumps(_facts(study, admission)))
             return
         facts = {"study": study, "sample": study.baseline_sample, "plan": plan, "admission": admission}
-        template = environment(Path(__file__).parent).get_template("draw_baseline.jinja")
-        self.stdout.write(template.render(facts, by_test=plan.who is Who.QUALIFIED))
+        self.stdout.write(self.text(**facts, by_test=plan.who is Who.QUALIFIED))
 
 
 def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:

@@ -1,13 +1,11 @@
 import json
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from annotation.management.base import ActionCommand, find_study
 from recruitment.queries import CheckedCode, check_code
-from tomannot.text_templates import environment
 
 
 class Command(ActionCommand):
@@ -22,8 +20,7 @@ class Command(ActionCommand):
         found = check_code(study, options["code"], participant=options["participant"])
         if found is None:
             raise CommandError(f"“{options['code']}” is no completion code of “{study.slug}”.")
-        template = environment(Path(__file__).parent).get_template("check_code.jinja")
-        text = template.render(found=found, enrollment=found.enrollment)
+        text = self.text(found=found, enrollment=found.enrollment)
         self.stdout.write(json.dumps(as_json(found)) if options["json"] else text)
         if found.is_theirs is False:
             raise CommandError("The code belongs to somebody else than this participant.")
