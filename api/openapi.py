@@ -67,8 +67,9 @@ def operation(
         (status, CONTENT_TYPE): OpenApiResponse(responses.Problem, description=SAID[status])
         for status in expected
     }
-    header = OpenApiParameter.HEADER
-    wait = OpenApiParameter("Retry-After", int, header, response=list(retry), description="Seconds.")
+    wait = OpenApiParameter(
+        "Retry-After", int, OpenApiParameter.HEADER, response=list(retry), description="Seconds."
+    )
     parameters = [*([query] if query else []), *headers, wait]
 
     def decorate(method: Any) -> Any:

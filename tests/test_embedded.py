@@ -22,6 +22,7 @@ import redis
 
 from tomannot import embedded
 from tomannot.embedded import system
+from tomannot.embedded.locks import wait_until
 from tomannot.embedded.postgres import Postgres
 from tomannot.embedded.redis_server import Redis
 
@@ -204,7 +205,7 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
 def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
     with User(fresh_var) as user:
         unfinished = [fresh_var / "postgres.new"]
-        begun = system.wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
+        begun = wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
         assert begun, "initdb never began"
         user.gets(signal.SIGKILL)
     wait_until_nothing_runs(fresh_var)

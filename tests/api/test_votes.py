@@ -24,7 +24,7 @@ from dashboard.stories import votes_export
 from tests import builders
 from tests.api.client import Program, member, problem
 from tests.publishing.support import published
-from tomannot.embedded.system import wait_until
+from tomannot.embedded.locks import wait_until
 
 Row = dict[str, Any]
 
@@ -218,7 +218,7 @@ def test_a_stream_ends_when_its_time_is_over_and_frees_its_place(monkeypatch: py
     assert next(stream) == b"one"
     assert take(keys) is None
     over = time.monotonic() + download_slots.LONGEST.total_seconds() + 1
-    monkeypatch.setattr(download_slots.time, "monotonic", lambda: over)
+    monkeypatch.setattr(time, "monotonic", lambda: over)
     with pytest.raises(download_slots.TooSlow):
         next(stream)
     again = take(keys)
