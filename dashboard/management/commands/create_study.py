@@ -53,14 +53,4 @@ class Command(ActionCommand):
             facts |= {"votes_per_story": study.votes_per_story, "contact": study.contact}
             self.stdout.write(json.dumps(facts))
             return
-        self.stdout.write(
-            f"“{study.slug}” is created as a draft: {stories['main']} stories, "
-            f"{stories['qualification']} test stories, contact {study.contact}."
-        )
-        if study.contact.endswith("@localhost"):
-            self.stdout.write(
-                f"Note: nobody reads {study.contact}. Give --contact, or set DEFAULT_FROM_EMAIL."
-            )
-        if not stories["main"]:
-            self.stdout.write(f"Next: manage.py import_stories {study.slug} FILE…")
-        self.stdout.write(f"Then: manage.py open_study {study.slug}, and manage.py invite {study.slug}")
+        self.stdout.write(self.text(study=study, stories=stories))

@@ -1,5 +1,3 @@
-"""Deposit a published release at a place outside from the command line."""
-
 import argparse
 import getpass
 import json
