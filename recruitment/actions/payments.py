@@ -22,14 +22,8 @@ from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Payment, Submission, Visit
 from recruitment.queue import SEND_TASK, queue_soon
+from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.queries import (
-    APPROVING,
-    decision_of,
-    overturned_outside,
-    standing_decisions,
-    topped_up,
-)
 
 Kind = Payment.Kind
 State = Payment.State
@@ -104,7 +98,7 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
     """
     submission = lock_submission(submission)
     decided = _decision(submission)
-    if decided and decided.kind in APPROVING:
+    if decided and decided.kind in queries.APPROVING:
         return decided
     if decided:
         raise CannotPay(
@@ -180,7 +174,7 @@ def overturn_rejection(
         return known
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
-    if overturned_outside([submission.pk]).exists():
+    if queries.overturned_outside([submission.pk]).exists():
         told = _(
             "This submission was already paid outside the platform. Overturning the rejection would "
             "pay it twice."
@@ -227,12 +221,12 @@ def give_bonus(
     if not reason.strip():
         raise CannotPay(_("A bonus needs a reason: the participant reads it."))
     decided = _decision(submission)
-    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in APPROVING)
+    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in queries.APPROVING)
     if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
         raise CannotPay(_("You can pay a bonus only for an approved submission."))
-    if pays_for and decision_of(pays_for) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
+    if pays_for and queries.decision_of(pays_for) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
         raise CannotPay(_("The submission that this bonus is for was already paid."))
-    if top_up and topped_up(submission).exists():
+    if top_up and queries.topped_up(submission).exists():
         raise CannotPay(_("This submission was already topped up."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     links = {"pays_for": pays_for, "repeats": repeats, "request_token": token or uuid4()}
@@ -350,7 +344,7 @@ def _doubted_by(rejection: Payment) -> WorkSession | None:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    return standing_decisions(submission).first()
+    return queries.standing_decisions(submission).first()
 
 
 def _check_handed_in(submission: Submission) -> None:

@@ -10,37 +10,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
+from accounts import rate_limits
 from accounts.actions import AddressTaken, AskedToBeForgotten, Erased
 from accounts.models import PlatformIdentity
-from accounts.rate_limits import (
-    ASKED_BY_CLIENT,
-    ASKED_BY_ENROLLMENT,
-    ASKED_FOR_ADDRESS,
-    NEW_ENROLLMENTS,
-    client_of,
-    count_try,
-    retry_at,
-)
-from annotation.access import (
-    LinkProblem,
-    known_person_page,
-    link_problem,
-    page_url,
-    rate_limited,
-    revoked_link,
-    wrong_link,
-)
+from annotation import access, tokens
 from annotation.actions import choose_language
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
 from annotation.rules import REASON_BY_STUDY_STATE, UNDECIDED, Refusal
-from annotation.tokens import (
-    ExpiredToken,
-    InvalidToken,
-    is_digest_of,
-    read_address_token,
-    read_personal_token,
-)
 from annotation.views.common import message, page
 from recruitment import actions, queries
 from recruitment.errors import CannotJoin, InvalidAddress, NotQueued
@@ -59,14 +36,14 @@ NOT_QUEUED = gettext_lazy("We couldn’t send the mail. Please try again in a wh
 def arrive(request: HttpRequest, token: str) -> HttpResponse:
     """Welcome the owner of a personal link; start the visit on POST. A GET changes nothing."""
     try:
-        enrollment_id, link_key = read_personal_token(token)
-    except InvalidToken:
-        return wrong_link(request, token)
+        enrollment_id, link_key = tokens.read_personal_token(token)
+    except tokens.InvalidToken:
+        return access.wrong_link(request, token)
     enrollment = Enrollment.objects.select_related("study", "annotator").filter(pk=enrollment_id).first()
     if enrollment is None:
-        return link_problem(request, LinkProblem.GONE)
+        return access.link_problem(request, access.LinkProblem.GONE)
     if enrollment.link_key != link_key or enrollment.annotator.erased_at:
-        return revoked_link(request, enrollment)
+        return access.revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_BY_STUDY_STATE:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
     if "language" in request.POST:
@@ -88,12 +65,12 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @require_GET  # it may create an enrollment, so no HEAD
-@rate_limited
+@access.rate_limited
 def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Enroll a participant who came by the join link, and redirect to their link, which hides their id."""
     link = JoinLink.objects.select_related("study").filter(study__slug=slug).first()
     if link is None:
-        return wrong_link(request)
+        return access.wrong_link(request)
     participant = read_participant(request.GET.get(link.parameter))
     if participant is None:
         way_out = queries.leave_address_by(link, participant=None)
@@ -102,20 +79,20 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     now = clock.now()
     is_new = link.study.state == Study.State.OPEN and not queries.came_by(link, participant).exists()
     if is_new:
-        count_try(NEW_ENROLLMENTS, client_of(request), now=now)
+        rate_limits.count_try(rate_limits.NEW_ENROLLMENTS, rate_limits.client_of(request), now=now)
     try:
         enrollment = actions.join(link=link, participant=participant, now=now)
     except CannotJoin:
         return _closed(request, link.study, queries.leave_address_by(link, participant=participant))
     except AskedToBeForgotten:
-        return link_problem(request, LinkProblem.FORGOTTEN)
+        return access.link_problem(request, access.LinkProblem.FORGOTTEN)
     return redirect(personal_path(enrollment))
 
 
 @csrf_exempt  # reads no cookie and changes nothing: it sends a mail to an address its owner confirmed
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@rate_limited
+@access.rate_limited
 def again(request: HttpRequest) -> HttpResponse:
     """Send somebody their personal links. The page is the same whether or not the address is known."""
     return answer_request_for_mail(
@@ -141,10 +118,10 @@ def answer_request_for_mail(
         context = {"email": given, "email_error": _("This is not an e-mail address.")}
         return render(request, template, context, status=422)
     now = clock.now()
-    count_try(ASKED_BY_CLIENT, client_of(request), now=now)
+    rate_limits.count_try(rate_limits.ASKED_BY_CLIENT, rate_limits.client_of(request), now=now)
     # A stranger may have used up the address's limit: say the same; its owner has the earlier mails.
     try:
-        if not retry_at(ASKED_FOR_ADDRESS, kind + address, now=now):
+        if not rate_limits.retry_at(rate_limits.ASKED_FOR_ADDRESS, kind + address, now=now):
             send(address)
     except NotQueued:
         context = {"email": given, "email_error": str(NOT_QUEUED)}
@@ -158,16 +135,16 @@ def answer_request_for_mail(
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm an e-mail address on POST, by the link in the mail. A GET changes nothing."""
     try:
-        identity_id, digest = read_address_token(token)
-        if not is_digest_of(digest, PlatformIdentity.objects.get(pk=identity_id).person):
+        identity_id, digest = tokens.read_address_token(token)
+        if not tokens.is_digest_of(digest, PlatformIdentity.objects.get(pk=identity_id).person):
             raise PlatformIdentity.DoesNotExist
         if request.method == "POST":
             actions.confirm_address(identity_id=identity_id, now=clock.now())
         confirmed = PlatformIdentity.objects.get(pk=identity_id).confirmed_at is not None
-    except ExpiredToken:
+    except tokens.ExpiredToken:
         return _unconfirmed(request, "expired")
-    except InvalidToken:
-        return wrong_link(request)
+    except tokens.InvalidToken:
+        return access.wrong_link(request)
     except PlatformIdentity.DoesNotExist:
         return _unconfirmed(request, "removed")
     except AddressTaken:
@@ -176,8 +153,8 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@known_person_page
-@rate_limited
+@access.known_person_page
+@access.rate_limited
 def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show, store or remove the annotator's e-mail address."""
     if enrollment.annotator.erased_at:
@@ -192,16 +169,19 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     except InvalidAddress:
         return _address(request, enrollment, given, _("This is not an e-mail address."))
     now = clock.now()
-    counted = ((ASKED_BY_ENROLLMENT, str(enrollment.pk)), (ASKED_BY_CLIENT, client_of(request)))
-    for limit, whom in (*counted, (ASKED_FOR_ADDRESS, cleaned)) if cleaned else ():
-        count_try(limit, whom, now=now, what=_("Too many mails were requested."))
+    counted = (
+        (rate_limits.ASKED_BY_ENROLLMENT, str(enrollment.pk)),
+        (rate_limits.ASKED_BY_CLIENT, rate_limits.client_of(request)),
+    )
+    for limit, whom in (*counted, (rate_limits.ASKED_FOR_ADDRESS, cleaned)) if cleaned else ():
+        rate_limits.count_try(limit, whom, now=now, what=_("Too many mails were requested."))
     try:
         actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
     except Erased:
         return _forgotten(request, enrollment)
     except NotQueued:
         return _address(request, enrollment, given, str(NOT_QUEUED), status=503)
-    return redirect(page_url(request, "link:address"))
+    return redirect(access.page_url(request, "link:address"))
 
 
 def _address(

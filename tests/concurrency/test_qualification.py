@@ -14,7 +14,6 @@ from annotation import actions as annotation_actions
 from annotation.errors import WrongState
 from annotation.models import Enrollment, Event, Study
 from qualification import actions, queries
-from qualification.actions import attempts
 from qualification.errors import AlreadyHandedIn
 from qualification.models import AnswerKey, Attempt, Round
 from tests import builders
@@ -40,7 +39,7 @@ def beginner(monkeypatch: pytest.MonkeyPatch) -> Enrollment:
     study = builders.make_study(qualification=1, opened=False)
     builders.add_round(study, [builders.story_row(7, prefix="second")], beside=True)
     annotation_actions.open_study(study=study, by=None, now=timezone.now())
-    slowly(monkeypatch, attempts, "next_attempt")
+    slowly(monkeypatch, queries, "next_attempt")
     return builders.consent(builders.invite(study)[0])
 
 
@@ -86,7 +85,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Attempt:
     attempt = starting(builders.consent(builders.invite(study)[0]))()
     for entry in attempt.round.round_stories.select_related("story"):
         actions.save_answers(attempt=attempt, round_story=entry, submitted=builders.ALL_YES)
-    slowly(monkeypatch, attempts, "grade_by")
+    slowly(monkeypatch, queries, "grade_by")
     return attempt
 
 
@@ -104,7 +103,7 @@ def test_control_without_locks_handing_in_twice_collides(
     answered: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, attempts, "grade_by", 6)
+    together(monkeypatch, queries, "grade_by", 6)
 
     outcomes = race(*[handing_in(answered)] * 6)
 

@@ -12,8 +12,8 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
+from accounts import rate_limits
 from accounts.models import Annotator
-from accounts.rate_limits import CAMPAIGN_VISITS, NEW_ENROLLMENTS
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
@@ -21,7 +21,7 @@ from recruitment import actions
 from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
-from recruitment.views import links, visits
+from recruitment.views import visits
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.recruitment.platform_visits import (
@@ -195,9 +195,9 @@ def test_every_refusal_has_a_heading_and_a_text(problem: ArrivalProblem) -> None
 def test_visits_have_a_limit_of_their_own_and_known_ones_are_not_counted(
     trial: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limit = replace(CAMPAIGN_VISITS, most=2)
+    limit = replace(rate_limits.CAMPAIGN_VISITS, most=2)
     monkeypatch.setattr(visits, "CAMPAIGN_VISITS", limit)
-    monkeypatch.setattr(links, "NEW_ENROLLMENTS", replace(NEW_ENROLLMENTS, most=0))
+    monkeypatch.setattr(rate_limits, "NEW_ENROLLMENTS", replace(rate_limits.NEW_ENROLLMENTS, most=0))
     first, second, third = (
         address(trial, workerId=f"A{number}WORKER", assignmentId=f"3{number}") for number in range(3)
     )

@@ -17,17 +17,7 @@ from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number
-from dashboard.people.detail import (
-    NARROWED,
-    answer_rows,
-    failed_checks,
-    ids_of_checks,
-    may_have_link,
-    memberships_of,
-    narrowed,
-    retaking_of,
-    suspension_of,
-)
+from dashboard.people import detail
 from dashboard.qualification.figures import attempts_of
 from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import earned_by
@@ -49,7 +39,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     closed = closed_texts(signed_in(request))
     rights = rights_in(request.user, study)
     may_know = Right.CHANGE in rights  # the accepted answers
-    failed, more_failed = failed_checks(enrollment, closed=closed) if may_know else ([], 0)
+    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_know else ([], 0)
     context = {
         "pseudonym": pseudonym,
         "enrollment": enrollment,
@@ -57,7 +47,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "failed": failed,
         "more_failed": more_failed,
         "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
-        "memberships": memberships_of(enrollment),
+        "memberships": detail.memberships_of(enrollment),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,
@@ -75,17 +65,17 @@ def _answers(
 ) -> dict[str, Any]:
     """Return a page of the answers that pass the filter, and the filters the reader may choose."""
     may_change = Right.CHANGE in rights
-    choices = {to: label for to, label in NARROWED.items() if to != "checks" or may_change}
+    choices = {to: label for to, label in detail.NARROWED.items() if to != "checks" or may_change}
     page, only = page_number(request), request.GET.get("only", "")
     only = only if only in choices else ""
-    shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
+    shown_answers = detail.narrowed(enrollment, only, may_change=may_change, closed=closed)
     votes, more = recent_votes(enrollment, page=page, only=shown_answers)
     # Only members who may know the accepted answers see who passed a check: a passed answer reveals them.
     checks = CheckResult.objects.filter(vote__in=votes if may_change else ())
     open_ones = checks.exclude(key__story__text_hash__in=list(closed))
     results = dict(open_ones.values_list("vote", "passed"))
     return {
-        "answers": answer_rows(enrollment.study, enrollment, votes, results),
+        "answers": detail.answer_rows(enrollment.study, enrollment, votes, results),
         "page": page,
         "only": only,
         "narrowed": choices.items(),
@@ -98,10 +88,10 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
     may_change = Right.CHANGE in rights
     return {
         "standing": exclusion_in_force(enrollment),
-        "suspension": suspension_of(enrollment),
+        "suspension": detail.suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
         "longest": LONGEST_REASON,
-        "may_renew_link": may_change and may_have_link(enrollment),
+        "may_renew_link": may_change and detail.may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
     }
 
@@ -115,7 +105,7 @@ def _person(
     """
     everybody = document["everybody"]
     row = tables.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
-    secret = ids_of_checks(study, closed)
+    secret = detail.ids_of_checks(study, closed)
     for flag in row["flagged"]:
         flag["stories"] = [story_id for story_id in flag["evidence"] if story_id not in secret]
     return row
@@ -146,7 +136,7 @@ def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
         if request.POST.get("do") != "renew":
             send_link(enrollment=enrollment, by=signed_in(request))
             messages.success(request, _("Their link is on its way to them."))
-        elif may_have_link(enrollment):
+        elif detail.may_have_link(enrollment):
             enrollment = actions.revoke_link(enrollment=enrollment, **by_and_now(request))
             context = {"pseudonym": pseudonym, "link": personal_link(enrollment)}
             return render(request, "dashboard/people/new_link.html", context)
@@ -162,7 +152,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
     """Put a participant into one of the study's groups on a platform, or take them out."""
     enrollment = get_enrollment(study, pseudonym)
     asked = (request.POST.get("platform", ""), request.POST.get("kind", ""))
-    found = next((group for group in memberships_of(enrollment) if group.key == asked), None)
+    found = next((group for group in detail.memberships_of(enrollment) if group.key == asked), None)
     with ErrorsAsMessages(request):
         if found:
             set_membership(
@@ -229,7 +219,7 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         context = {
             "person": enrollment,
             "pseudonym": pseudonym,
-            "retaking": retaking_of(enrollment),
+            "retaking": detail.retaking_of(enrollment),
             "longest": LONGEST_REASON,
         }
         return render(request, "dashboard/people/tests.html", context)

@@ -10,18 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import Environment
+from annotation import rights
 from annotation.errors import StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
-from annotation.rights import (
-    Right,
-    by_and_now,
-    form_page,
-    read_page,
-    researchers_page,
-    signed_in,
-    study_creators_page,
-)
 from dashboard import actions
 from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
@@ -35,8 +27,8 @@ from tomannot import clock
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def new_study(request: HttpRequest) -> HttpResponse:
     """Create a study from a form with defaults, beside a preview for participants."""
     form = NewStudyForm.of(request.POST if request.method == "POST" else None, consent=sample_consent())
@@ -50,8 +42,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def preview_new(request: HttpRequest) -> HttpResponse:
     """Preview the study of a form, even an incomplete one."""
     form = NewStudyForm.of(request.POST, consent="")
@@ -59,8 +51,8 @@ def preview_new(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def study_from_file(request: HttpRequest) -> HttpResponse:
     """Create a study from an uploaded configuration file, or show all its problems."""
     posted = request.method == "POST"
@@ -81,13 +73,13 @@ def study_from_file(request: HttpRequest) -> HttpResponse:
     return render_form(request, "dashboard/settings/study_from_file.html", context, errors=errors)
 
 
-@form_page(Right.CHANGE)
-@study_creators_page
+@rights.form_page(rights.Right.CHANGE)
+@rights.study_creators_page
 def clone(request: HttpRequest, study: Study) -> HttpResponse:
     """Create another study with the same configuration, live unless a test run is chosen."""
     ending = "real" if study.environment == Environment.REHEARSAL else "copy"
     usual = {"title": study.title, "slug": suggested_slug(f"{study.slug[:45]}-{ending}")}
-    if is_closed_in(study, signed_in(request)):
+    if is_closed_in(study, rights.signed_in(request)):
         return _closed(request, study)
     form = CloneForm(request.POST if request.method == "POST" else None, initial=usual)
     if form.is_valid():
@@ -102,7 +94,7 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
             config = parse_configuration(json.dumps(document).encode(), name=f"{study.slug}.json")
             made = _make(request, form, form.cleaned_data["slug"], config)
             if made and form.cleaned_data["stories"]:
-                actions.copy_stories(source=study, study=made, **by_and_now(request))
+                actions.copy_stories(source=study, study=made, **rights.by_and_now(request))
                 messages.info(request, _("Its stories are being imported."))
             if made:
                 return redirect("dashboard:settings", slug=made.slug)
@@ -110,16 +102,16 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
     return render_form(request, "dashboard/settings/clone_study.html", context)
 
 
-@read_page(Right.CHANGE)
+@rights.read_page(rights.Right.CHANGE)
 def configuration(request: HttpRequest, study: Study) -> HttpResponse:
     """Describe the configuration file, with a link to it."""
     return render(request, "dashboard/settings/configuration.html")
 
 
-@read_page(Right.CHANGE)
+@rights.read_page(rights.Right.CHANGE)
 def configuration_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Send every decision about the study as one JSON file, the answer keys included."""
-    if is_closed_in(study, signed_in(request)):
+    if is_closed_in(study, rights.signed_in(request)):
         return _closed(request, study)
     try:
         document = configuration_of(study, now=clock.now())
@@ -145,7 +137,7 @@ def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfigu
     with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings.title)
         try:
-            made = actions.create_study(slug=slug, config=config, **by_and_now(request))
+            made = actions.create_study(slug=slug, config=config, **rights.by_and_now(request))
         except StudyExists as error:
             form.add_error("slug", str(error))
         else:
