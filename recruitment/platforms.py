@@ -1,7 +1,8 @@
 """Crowd platforms behind one interface. Each has a folder of this room and a line in :data:`PLATFORMS`.
 
 It also needs a value of ``PlatformIdentity.Platform``, a place in the constraint on ``Campaign.platform``,
-and its account in the settings. Only the ``marketplace`` of a :class:`Platform` sends requests.
+its account in the settings, and what to know about it in ``templates/recruitment/platform_notes/NAME.html``.
+Only the ``marketplace`` of a :class:`Platform` sends requests.
 """
 
 from __future__ import annotations
@@ -131,10 +132,6 @@ class Platform(ABC):
 
     def still_exists(self, environment: str) -> bool:
         return True
-
-    @abstractmethod
-    def notes(self, environment: str) -> list[str]:
-        """Return what people should know before they use the platform, in sentences."""
 
     @abstractmethod
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Marketplace:

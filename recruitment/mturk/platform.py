@@ -59,26 +59,6 @@ class MechanicalTurkPlatform(Platform):
     def still_exists(self, environment: str) -> bool:
         return not is_amazon(site.MTURK[environment]["endpoint"])
 
-    def notes(self, environment: str) -> list[str]:
-        return [
-            _(
-                "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk "
-                "for good on 30 September 2026."
-            )
-            if self.still_exists(environment)
-            else _(
-                "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a "
-                "test double of it, or with a site that speaks the same protocol."
-            ),
-            _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
-            _("A HIT for fewer than ten people can never be widened to ten or more."),
-            _(
-                "We know who accepted work and did not hand it in only for your own HITs, and only with "
-                "notifications set up. Without them, nobody who left work is kept out of later HITs."
-            ),
-            _("Work that nobody decides about is approved automatically, and can no longer be rejected."),
-        ]
-
     def marketplace(self, environment: str, *, is_quick: bool = False) -> MechanicalTurk:
         from recruitment.mturk.marketplace import MechanicalTurk
 

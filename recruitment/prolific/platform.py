@@ -210,17 +210,6 @@ class ProlificPlatform(Platform):
     )
     bonus_fee_note = gettext_lazy("Prolific takes its fee on top.")
 
-    def notes(self, environment: str) -> list[str]:
-        return [
-            _("The test is a study of its own that pays everybody who takes it, passed or not."),
-            _("Completion codes are the same for everybody and prove nothing; work is checked by its id."),
-            _("Before work is rejected, the person is asked to return it and has three days to do so."),
-            _("What was returned or ran out of time on Prolific can never be approved there."),
-            _("What nobody decides about is approved by Prolific after 21 days."),
-            _("A study is offered until its places are taken, or until you pause or end the campaign."),
-            _("There is no sandbox: rehearse in a workspace of its own."),
-        ]
-
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Prolific:
         account: dict[str, Any] = site.PROLIFIC[environment]
         live = site.PROLIFIC[Environment.LIVE]

@@ -61,7 +61,6 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         {
             "value": name,
             "label": PlatformIdentity.Platform(name).label,
-            "notes": platform_named(name).notes(study.environment),
             "is_closed": not platform_named(name).still_exists(study.environment),
         }
         for name in PLATFORMS
@@ -113,16 +112,10 @@ def _save_or_show(
         "draft": draft,
         "platform": PlatformIdentity.Platform(form.platform),
         "is_test": form.purpose == Campaign.Purpose.TEST,
-        "closed_notes": _closed_notes(form.platform, study),
+        "is_closed": not platform_named(form.platform).still_exists(study.environment),
         "places": queries.places(study),
     }
     return render_form(request, "dashboard/recruitment/new_campaign.html", context)
-
-
-def _closed_notes(platform: str, study: Study) -> list[str]:
-    """Return what to know about a platform that is closed; nothing about others."""
-    known = platform_named(platform)
-    return [] if known.still_exists(study.environment) else known.notes(study.environment)
 
 
 @read_page()
@@ -134,7 +127,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "turning_away": [one for one in turning_away(study) if one == found],
         "address": campaign_address(found),
         "platform": platform_of(found),
-        "closed_notes": _closed_notes(found.platform, study),
+        "is_closed": not platform_of(found).still_exists(found.environment),
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
         **_sums(found),

@@ -299,4 +299,6 @@ def test_a_closed_platform_is_offered_only_where_it_is_set_up(
     settings.MTURK = dict.fromkeys(("live", "rehearsal"), dict.fromkeys(ACCOUNT, "") | account)
     shown = words(boss, "recruitment")
     assert ("Mechanical Turk" in shown) == has_account
-    assert "Prolific" in shown
+    assert ("Amazon closed Mechanical Turk for good on 30 September 2026." in shown) == has_account
+    assert "What nobody decides about is approved by Prolific after 21 days." in shown
+    assert "Amazon closed Mechanical Turk for good" in words(boss, "new_campaign", "mturk", "stories")
