@@ -60,9 +60,8 @@ def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None
 
 def _mail(invitation: Invitation, language: str) -> EmailMessage:
     with translation.override(language or settings.LANGUAGE_CODE):
-        subject = _("You are invited to work on a study: %(study)s") % {"study": invitation.study.title}
         context = {"invitation": invitation, "link": invitation_link(invitation)}
-        return compose(subject, "dashboard/settings/mail_member.txt", context, to=invitation.address)
+        return compose("dashboard/settings/mail_member.txt", context, to=invitation.address)
 
 
 def invitation_link(invitation: Invitation) -> str:
@@ -123,12 +122,12 @@ def mail_link(*, address_id: int | None, language: str) -> None:
             uid = urlsafe_base64_encode(force_bytes(known.user_id))
             token = default_token_generator.make_token(known.user)
             path = reverse("dashboard:new_password", kwargs={"uidb64": uid, "token": token})
-            _send(_("Choose a new password"), "accounts/mail_password_link.txt", path, known)
+            _send("accounts/mail_password_link.txt", path, known)
         elif known:
             path = reverse("account_confirm_email", kwargs={"key": EmailConfirmationHMAC(known).key})
-            _send(_("Confirm your e-mail address"), "accounts/mail_confirmation.txt", path, known)
+            _send("accounts/mail_confirmation.txt", path, known)
 
 
-def _send(subject: str, template: str, path: str, address: EmailAddress) -> None:
+def _send(template: str, path: str, address: EmailAddress) -> None:
     context = {"user": address.user, "link": absolute(path)}
-    hand_over(compose(subject, template, context, to=address.email))
+    hand_over(compose(template, context, to=address.email))
