@@ -4,6 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.core.cache import caches
@@ -24,56 +25,6 @@ REST = 20
 """Figures over all answers are recomputed after this multiple of their duration at the earliest."""
 SHAPE = 4
 """Version of the cached values; raise it when their form changes, so that no old ones are read."""
-_FIRST_TRIES = """
-    SELECT t.id, t.round_id, t.passed,
-           extract(epoch FROM t.submitted_at - t.started_at)::float8 AS seconds,
-           row_number() OVER (PARTITION BY t.round_id ORDER BY t.submitted_at, t.id) AS place
-    FROM qualification_attempt t
-    JOIN qualification_round r ON r.id = t.round_id
-    JOIN annotation_enrollment e ON e.id = t.enrollment_id
-    WHERE r.study_id = %(study)s AND e.environment = %(environment)s AND t.state = 'submitted'
-      AND t.number = 1
-"""
-"""Submitted first attempts in the study and its environment: one per annotator."""
-_LOOKED_AT = """
-    SELECT t.*, t.place > look.number / 2 AS late
-    FROM first_tries t
-    LEFT JOIN (SELECT * FROM unnest(%(rounds)s::bigint[], %(looks)s::bigint[])) AS look (round_id, number)
-        ON look.round_id = t.round_id AND t.place <= look.number
-"""
-"""First attempts with their half of the last look, by submission time; none for those after the look."""
-
-_QUESTIONS = f"""
-    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
-    wrong AS (
-        SELECT a.attempt_id, count(*) FILTER (WHERE NOT a.accepted) AS number
-        FROM qualification_attemptanswer a JOIN handed_in h ON h.id = a.attempt_id GROUP BY a.attempt_id
-    )
-    SELECT h.round_id, s.story_id, rs.position, a.question, a.row,
-           count(*), count(*) FILTER (WHERE a.accepted),
-           count(*) FILTER (WHERE NOT a.accepted AND NOT h.passed AND wrong.number = 1),
-           count(*) FILTER (WHERE NOT h.late), count(*) FILTER (WHERE NOT h.late AND a.accepted),
-           count(*) FILTER (WHERE h.late), count(*) FILTER (WHERE h.late AND a.accepted)
-    FROM qualification_attemptanswer a
-    JOIN handed_in h ON h.id = a.attempt_id
-    JOIN wrong ON wrong.attempt_id = a.attempt_id
-    JOIN qualification_roundstory rs ON rs.id = a.round_story_id
-    JOIN annotation_story s ON s.id = rs.story_id
-    GROUP BY h.round_id, s.story_id, rs.position, a.question, a.row
-"""  # noqa: S608 - a constant of this module
-_PACES = f"""
-    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
-    median AS (
-        SELECT round_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds
-        FROM handed_in WHERE late IS NOT NULL GROUP BY round_id
-    )
-    SELECT h.round_id, h.late, count(*), count(*) FILTER (WHERE h.passed),
-           count(*) FILTER (WHERE h.seconds < median.seconds),
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY h.seconds)
-    FROM handed_in h JOIN median ON median.round_id = h.round_id
-    WHERE h.late IS NOT NULL
-    GROUP BY h.round_id, h.late
-"""  # noqa: S608 - a constant of this module
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +132,7 @@ def _computed(study: Study, handed_in: dict[int, int]) -> Figures:
 
 
 def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ...]]:
+    files = (Path(__file__).parent / "sql" / f"{name}.sql" for name in ("handed_in", query))
     named: dict[str, Any] = {
         "study": study.pk,
         "environment": study.environment,
@@ -188,17 +140,16 @@ def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ..
         "looks": list(looks.values()),
     }
     with connection.cursor() as cursor:
-        cursor.execute(query, named)
+        cursor.execute("".join(file.read_text(encoding="utf-8") for file in files), named)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
 
 def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRate]]:
-    """Return the questions per round, in the order in which annotators see them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
     for round_id, story_id, position, question, row, attempts, accepted, alone, *halves in _rows(
-        _QUESTIONS, study, looks
+        "questions", study, looks
     ):
         found[round_id].append(
             QuestionRate(story_id, position, question, row, attempts, accepted, alone, Halves(*halves))
@@ -211,7 +162,7 @@ def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRa
 def _paces(study: Study, looks: dict[int, int]) -> tuple[dict[int, Halves], dict[int, Pace]]:
     """Return, per round with a look, the passes in each half and the durations."""
     halves: defaultdict[int, dict[bool, tuple[Any, ...]]] = defaultdict(dict)
-    for round_id, late, *figures in _rows(_PACES, study, looks):
+    for round_id, late, *figures in _rows("paces", study, looks):
         halves[round_id][late] = tuple(figures)
     passing, paces = {}, {}
     for round_id, both in halves.items():
