@@ -1,8 +1,7 @@
 """Crowd platforms behind one interface. Each has a folder of this room and a line in :data:`PLATFORMS`.
 
 It also needs a value of ``PlatformIdentity.Platform``, a place in the constraint on ``Campaign.platform``,
-its account in the settings, and what to know about it in ``templates/recruitment/platform_notes/NAME.html``.
-Only the ``marketplace`` of a :class:`Platform` sends requests.
+and its account in the settings. Only the ``marketplace`` of a :class:`Platform` sends requests.
 """
 
 from __future__ import annotations
@@ -85,6 +84,8 @@ class Platform(ABC):
     """A crowd platform as this site knows it."""
 
     words: ClassVar[Words]
+    notes: ClassVar[str]
+    """The template of what people should know before they use the platform. Takes ``is_closed``."""
     defaults: ClassVar[Mapping[str, Any]] = {"stories_per_visit": 20}
     """Values in the form of a new campaign."""
     is_framed: ClassVar[bool] = False

@@ -38,6 +38,7 @@ class MechanicalTurkPlatform(Platform):
         submission=pgettext_lazy("of Mechanical Turk", "Assignment"),
         posting="HIT",
     )
+    notes = "recruitment/platform_notes/mturk.html"
     defaults = MappingProxyType(
         {"stories_per_visit": 1, "approved_percent": 98, "approved_work": 10_000, "countries": "US"}
     )

@@ -192,6 +192,7 @@ class ProlificPlatform(Platform):
             "that the matter is settled."
         ),
     )
+    notes = "recruitment/platform_notes/prolific.html"
     has_one_posting = True
     excludes_unfinished = False  # people may return work at any time without it being held against them
     limits_concurrency = True

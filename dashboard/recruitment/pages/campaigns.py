@@ -61,6 +61,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         {
             "value": name,
             "label": PlatformIdentity.Platform(name).label,
+            "notes": platform_named(name).notes,
             "is_closed": not platform_named(name).still_exists(study.environment),
         }
         for name in PLATFORMS
@@ -112,6 +113,7 @@ def _save_or_show(
         "draft": draft,
         "platform": PlatformIdentity.Platform(form.platform),
         "is_test": form.purpose == Campaign.Purpose.TEST,
+        "notes": platform_named(form.platform).notes,
         "is_closed": not platform_named(form.platform).still_exists(study.environment),
         "places": queries.places(study),
     }
@@ -231,7 +233,6 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
 
 
 def _cost(found: Campaign) -> dict[str, Any]:
-    """Return the draft's estimated cost, or why there is no estimate."""
     try:
         marketplace: Marketplace = marketplace_of(found, is_quick=True)
         estimate = marketplace.estimate(offer_of(found))
