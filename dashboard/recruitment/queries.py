@@ -262,7 +262,6 @@ def earned_by_everybody(study: Study) -> dict[str, Earned]:
 
 
 def _earned(visits: QuerySet[Visit]) -> Iterator[tuple[str, Earned]]:
-    """Yield the pay for these visits by pseudonym and currency."""
     took = F("handed_in_at") - F("arrived_at")
     times = visits.order_by().values_list("enrollment__pseudonym", "campaign__currency")
     measured = {(name, currency): sum for name, currency, sum in times.annotate(sum=Sum(took))}

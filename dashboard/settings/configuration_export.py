@@ -93,7 +93,6 @@ def _round(round: Round) -> dict[str, Any]:
 
 
 def _checks(study: Study) -> dict[str, Any] | None:
-    """Return the hidden checks in use, with their accepted answers and their rules."""
     keys = CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE)
     found = keys.select_related("story__study").order_by("story__story_id")
     if not found:

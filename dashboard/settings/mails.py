@@ -9,7 +9,6 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.tokens import default_token_generator
-from django.core.mail import EmailMessage
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -54,14 +53,11 @@ def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None
     """
     invitation = Invitation.objects.select_related("study", "invited_by").get(pk=invitation_id)
     if invitation_status(invitation, now) is Invitation.Status.OPEN:
-        hand_over(_mail(invitation, language))
-        actions.record_mailed(invitation=invitation, now=now)
-
-
-def _mail(invitation: Invitation, language: str) -> EmailMessage:
-    with translation.override(language or settings.LANGUAGE_CODE):
         context = {"invitation": invitation, "link": invitation_link(invitation)}
-        return compose("dashboard/settings/mail_member.txt", context, to=invitation.address)
+        with translation.override(language or settings.LANGUAGE_CODE):
+            mail = compose("dashboard/settings/mail_member.txt", context, to=invitation.address)
+        hand_over(mail)
+        actions.record_mailed(invitation=invitation, now=now)
 
 
 def invitation_link(invitation: Invitation) -> str:

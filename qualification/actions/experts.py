@@ -173,7 +173,6 @@ def _dismiss(round: Round, review: ExpertReview, *, by: User | None, now: dateti
 
 
 def _incomplete(review: ExpertReview) -> list[int]:
-    """Return the positions of the stories with missing answers."""
     answered = set(review.answers.values_list("round_story", "question", "row"))
     entries = RoundStory.objects.filter(round=review.round_id).select_related("story__study")
     return [

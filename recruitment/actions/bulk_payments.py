@@ -82,7 +82,6 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
 
 
 def _pay_all(campaign: Campaign, waiting: QuerySet[Submission], like: Payment) -> int:
-    """Record a payment ``like`` this for each submission that waits, and queue them. Return how many."""
     found = list(waiting.values_list("pk", flat=True))
     batches = [found[start : start + BATCH] for start in range(0, len(found), BATCH)]
     return sum(_pay(campaign, waiting, batch, like) for batch in batches)

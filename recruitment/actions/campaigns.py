@@ -87,7 +87,6 @@ def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> N
 
 
 def _values(settings: campaigns.CampaignSettings) -> dict[str, Any]:
-    """Return the fields of a campaign. With one posting, it has all seats."""
     values = asdict(settings) | {"countries": list(settings.countries)}
     if campaigns.has_one_posting(settings):
         values["seats_per_posting"] = settings.seats

@@ -110,7 +110,8 @@ def invite(request: HttpRequest, study: Study) -> HttpResponse:
     mail = MailForm(request.POST if do == "mail" else None, initial={"language": get_language()})
     answered = None
     if do == "links" and links.is_valid():
-        answered = _invite(request, study, links.cleaned_data["count"])
+        given = {"count": links.cleaned_data["count"], "token": form_token(request)}
+        answered = _to_links(study, actions.invite(study=study, **given, **by_and_now(request)))
     elif do == "qualified":
         answered = _invite_qualified(request, study)
     elif do == "mail" and mail.is_valid():
@@ -153,18 +154,13 @@ def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpRespons
     return render(request, "dashboard/people/invited_links.html", context)
 
 
-def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
-    invited = actions.invite(study=study, count=count, token=form_token(request), **by_and_now(request))
-    return _to_links(study, invited[0].created_at)
-
-
 def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
     with ErrorsAsMessages(request):
         invited = actions.invite_qualified(
             study=study, most=MOST_AT_ONCE, token=form_token(request), **by_and_now(request)
         )
         if invited:
-            return _to_links(study, invited[0].created_at)
+            return _to_links(study, invited)
         messages.info(request, _("All participants qualified there are already invited."))
     return redirect("dashboard:invite", slug=study.slug)
 
@@ -188,9 +184,9 @@ def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | 
     return redirect("dashboard:people", slug=study.slug)
 
 
-def _to_links(study: Study, at: datetime) -> HttpResponse:
-    """Redirect to the links of the batch invited at this moment. The address reveals no link."""
-    batch = signing.dumps(at.isoformat(), salt=_salt(study))
+def _to_links(study: Study, invited: Sequence[Enrollment]) -> HttpResponse:
+    """Redirect to the links of a batch, known by its moment. The address reveals no link."""
+    batch = signing.dumps(invited[0].created_at.isoformat(), salt=_salt(study))
     return redirect("dashboard:invited_links", slug=study.slug, batch=batch)
 
 

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _, ngettext
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from annotation import actions, rules
 from annotation.actions.enrollments import LONGEST_REASON, check_reason
@@ -63,7 +64,6 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
 def _answers(
     request: HttpRequest, enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]
 ) -> dict[str, Any]:
-    """Return a page of the answers that pass the filter, and the filters the reader may choose."""
     may_change = Right.CHANGE in rights
     choices = {to: label for to, label in detail.NARROWED.items() if to != "checks" or may_change}
     page, only = page_number(request), request.GET.get("only", "")
@@ -84,7 +84,6 @@ def _answers(
 
 
 def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any]:
-    """Return the participant's standing, and what the reader may do about it."""
     may_change = Right.CHANGE in rights
     return {
         "standing": exclusion_in_force(enrollment),
@@ -198,17 +197,7 @@ def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
         actions.exclude_annotator(enrollment=enrollment, reason=reason, told=told, by=by, now=now)
         return _("Excluded. Their votes are kept, and their slots go to others.")
     done = actions.readmit_annotator(enrollment=enrollment, reason=reason, by=by, now=now)
-    counting = ngettext(
-        "Readmitted: %(votes)s vote counts again.", "Readmitted: %(votes)s votes count again.", done.counting
-    ) % {"votes": done.counting}
-    if not done.displaced:
-        return counting
-    displaced = ngettext(
-        "The slot of %(votes)s was filled in the meantime: it is surplus.",
-        "The slots of %(votes)s were filled in the meantime: they are surplus.",
-        done.displaced,
-    ) % {"votes": done.displaced}
-    return f"{counting} {displaced}"
+    return render_to_string("dashboard/people/readmitted.txt", {"done": done}).strip()
 
 
 @form_page(post=Right.CHANGE)

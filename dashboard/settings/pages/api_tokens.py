@@ -106,7 +106,6 @@ def revoke_all_api_tokens(request: HttpRequest) -> HttpResponse:
 
 
 def _tokens(user: User) -> list[dict[str, Any]]:
-    """Return the reader's valid tokens, followed by the newest of the others."""
     now = clock.now()
     rows = [
         {"token": token, "status": token.status(now), "scopes": [ApiToken.Scope(s) for s in token.scopes]}
