@@ -1,13 +1,9 @@
-"""The rules of a study's join link: participants' ids, settings, addresses that lead back, known platforms.
-
-Sources of the platforms' settings: Prolific, docs.prolific.com; SONA, its researchers' documentation ("Using
-the SURVEY CODE Feature", "External Study Credit Granting"); CloudResearch Connect, its help page "Project
-Completion" for the way back, and for the names of the parameters what studies in public repositories read
-when their people arrive.
-"""
+"""The rules of a study's join link: participants' ids, settings, and addresses that lead back."""
 
 import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +17,10 @@ SETTINGS = tuple(
     field.name for field in JoinLink._meta.concrete_fields if field.name not in ("id", "study", "set_at")
 )
 """Names of the settings of a join link."""
+PLATFORMS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+"""The usual settings of platforms."""
 OWN_SOURCE = re.compile(r"study-[0-9]+")
 """The form of :func:`own_source`: with another study's, its people would be taken for this one's."""
 PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~])?")
@@ -117,15 +117,3 @@ def filled_in(address: str, *, code: str, participant: str | None) -> str | None
     if not address or ("{participant}" in address and participant is None):
         return None
     return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
-
-
-_USUAL: dict[str, Any] = {"placeholder": "", "adds_parameter": False, "source": ""}
-PLATFORMS: dict[str, dict[str, Any]] = {
-    "connect": _USUAL
-    | {"parameter": "participantId", "adds_parameter": True, "source": "cloudresearch-connect"},
-    "sona": _USUAL | {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%"},
-    "list": _USUAL | {"parameter": "participant"},
-    "prolific": _USUAL
-    | {"parameter": "PROLIFIC_PID", "placeholder": "{{%PROLIFIC_PID%}}", "source": "prolific"},
-}
-"""The usual settings of platforms; ``dashboard/recruitment/_join_platform.html`` has a hint about each."""
