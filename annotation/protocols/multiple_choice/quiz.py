@@ -7,24 +7,19 @@ They are asked in qualification rounds of studies with any protocol. A row is ``
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
+from annotation.protocols import multiple_choice
 from annotation.protocols.base import Part, Words, part
-from annotation.protocols.multiple_choice import (
-    QUESTION,
-    ChoiceQuestion,
-    MultipleChoiceItem,
-    MultipleChoiceProtocol,
-)
 from annotation.protocols.questions import _
 
 
-class Quiz(MultipleChoiceProtocol):
+class Quiz(multiple_choice.MultipleChoiceProtocol):
     """One question with its own options."""
 
     name = "quiz"
     title = _("Comprehension quiz")
     questions = (
-        ChoiceQuestion(
-            key=QUESTION,
+        multiple_choice.ChoiceQuestion(
+            key=multiple_choice.QUESTION,
             title=_("Your answer"),
             text=_("Which answer is right?"),
             options=(),
@@ -39,7 +34,7 @@ class Quiz(MultipleChoiceProtocol):
             usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
             yield from super().read([SourceRow(row.file, row.line, usual | dict(row.data))])
 
-    def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
+    def parts(self, item: multiple_choice.MultipleChoiceItem) -> tuple[Part, ...]:
         """Return the question, after the text above it if it has one."""
         above = "" if item.story == item.question else f"{item.story}\n\n"
         return (part("question", above + item.question),)
