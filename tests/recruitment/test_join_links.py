@@ -423,7 +423,7 @@ def test_one_client_cannot_make_places_without_end_and_everybody_with_one_is_let
     link: JoinLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "recruitment.views.links.NEW_ENROLLMENTS", Limit("new-enrollments", 2, timedelta(hours=1))
+        "accounts.rate_limits.NEW_ENROLLMENTS", Limit("new-enrollments", 2, timedelta(hours=1))
     )
 
     statuses = [come(f"participant{number}").page.status_code for number in (1, 2, 3, 1, 2)]
