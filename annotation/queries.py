@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from annotation import rules
 from annotation.hidden_checks import most_checks_among
@@ -258,6 +258,14 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
         qualified_there=study.qualified_through_id is not None and there.exists(),
         excluded=Exclusion.objects.filter(study=study, annotator=annotator).exists(),
     )
+
+
+def votes_wanted(study: Study) -> int:
+    """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
+    stories = Story.objects.main().filter(study=study)
+    if not study.most_votes:
+        return stories.count() * study.votes_per_story
+    return stories.aggregate(wanted=Sum(study.votes_per_story + F("extra_votes"), default=0))["wanted"]
 
 
 def has_all_votes(story: Story) -> bool:

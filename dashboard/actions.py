@@ -39,9 +39,9 @@ from dashboard.settings.forms import filled_in
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
 from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
-from publishing.filters import default_filter
 from publishing.human_baseline.drawing import Sample, draw
 from publishing.models import Release
+from publishing.queries import default_filter
 from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment import actions as recruitment_actions
@@ -331,7 +331,7 @@ def move_study(
     is_first = move == OPEN and study.opened_at is None
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:
-        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study.protocol_name)
+        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study)
         fix_plan(study=study, plan=plan, filter_name=rule, by=by, now=now)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     return [

@@ -28,7 +28,7 @@ from publishing.files.questions import QUESTION_COLUMNS
 from publishing.files.rows import Against, Answers, Chunk, GivenStory, Layout
 from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
-from publishing.filters import Outcome, Verdict, get_filter
+from publishing.filters import Outcome, Verdict
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
@@ -124,13 +124,12 @@ def write_stories(
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
     scored = ScoredTally(facts.protocol_name, facts.votes_per_story)
-    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored)
+    numbers = facts.votes_per_story, facts.most_votes
+    tally = Tally()
+    statistics = StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored, votes=numbers)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
-    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    results, paths = (
-        per_item(facts.protocol_name, facts.asked),
-        rows.story_paths(get_filter(facts.filter_name)),
-    )
+    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(facts.rule)
+    results, paths = (per_item(facts.protocol_name, facts.asked), rows.story_paths(facts.rule))
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
         questions = [question.key for question in facts.asked]
@@ -173,7 +172,7 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
 
 def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
     """Return the release's filter with cached verdicts; it is pure."""
-    verdict_of = get_filter(facts.filter_name)
+    verdict_of = facts.rule
 
     @lru_cache(maxsize=_REMEMBERED)
     def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
@@ -231,7 +230,7 @@ def _write_documents(
     made = Documents(layout, columns, example, statistics, guesses, people, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     for path, chart in figures(statistics, guesses, people, selects=selects).items():
         writer.write(path, chart)
     shown = instrument.document(facts.instrument, found.tally)
@@ -257,7 +256,7 @@ def first_row(directory: Path, layout: Layout) -> rows.Row:
 
 def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> dict[str, Any]:
     """Return the content of ``release.json``."""
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     return {
         "study": facts.slug,
         "title": facts.title,

@@ -9,10 +9,11 @@ from decimal import Decimal
 from math import ceil
 from typing import Any, TypeVar
 
+from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import Outcome, Verdict
+from publishing.filters import Outcome, StoryFilter, Verdict, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
@@ -181,6 +182,7 @@ class ReleaseFacts:
     number: int
     filter_name: str
     votes_per_story: int
+    """At least, where the number is adaptive."""
     salt: str
     """Belongs to the study, so that all its releases share it."""
     code_version: str
@@ -223,6 +225,18 @@ class ReleaseFacts:
     """The flagged votes, of which the card tells only what follows for the figures."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
+    most_votes: int | None = None
+    """The most votes of a story, where their number is adaptive."""
+
+    @property
+    def rule(self) -> StoryFilter:
+        """Return the filter with the numbers of votes."""
+        return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return span(self.votes_per_story, self.most_votes)
 
     def sides(self, config: str) -> Sides:
         """Return the sides of the right answers in a question set."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -37,6 +37,8 @@ from annotation.models import (
 )
 from annotation.models.votes import VoteQuerySet
 from annotation.protocols.questions import Question, Scale, Text
+from publishing import filters
+from publishing.errors import UnknownFilter
 from publishing.facts import (
     AskedQuestion,
     Flagged,
@@ -49,14 +51,15 @@ from publishing.facts import (
     Statement,
 )
 from publishing.files import jsonl
-from publishing.filters import default_filter
+from publishing.filters import ONE_OF_EACH, StoryFilter, filters_for, get_filter
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
 
 COPIED = (
     "title", "description", "environment", "license", "story_language", "number", "filter_name",
-    "votes_per_story", "salt", "code_version", "study_state", "story_cap", "pay_rate", "currency",
+    "votes_per_story", "most_votes", "salt", "code_version", "study_state", "story_cap", "pay_rate",
+    "currency",
 )  # fmt: skip
 """Facts that the row of a release has under the same name."""
 CHUNK = 2000
@@ -66,7 +69,34 @@ CHUNK = 2000
 def has_complete_story(study: Study) -> bool:
     """Return True if at least one story has all its votes."""
     by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
-    return by_story.filter(votes__gte=study.votes_per_story).exists()
+    wanted = study.votes_per_story + F("assignment__story__extra_votes")
+    return by_story.filter(votes__gte=wanted).exists()
+
+
+def filters_of(study: Study, usual: Mapping[str, StoryFilter]) -> Mapping[str, StoryFilter]:
+    """Return the filters that can judge the study's stories, the default first: ``usual``.
+
+    Where the number of votes is adaptive, it is only the one that decides it.
+    """
+    if not study.most_votes:
+        return usual
+    return {study.decided_by: get_filter(study.decided_by, study.most_votes)}
+
+
+def default_filter(study: Study) -> str:
+    """Return the name of the filter that the study's releases use by default."""
+    return next(iter(filters_of(study, filters_for(study.protocol_name))))
+
+
+def filter_for(study: Study, name: str) -> StoryFilter:
+    """Return the filter of this name for a release of the study. Raise :class:`UnknownFilter`."""
+    found = filters.filter_for(study.protocol_name, name)
+    if study.most_votes and name.removesuffix(ONE_OF_EACH) != study.decided_by:
+        raise UnknownFilter(
+            f"The filter {study.decided_by} decided how many votes each story of “{study.slug}” got, so a "
+            f"release uses it as well: {study.decided_by} or {study.decided_by}{ONE_OF_EACH}, not {name}."
+        )
+    return get_filter(found.name, study.most_votes)
 
 
 def refresh_planner_statistics() -> None:
@@ -133,7 +163,7 @@ def release_facts(release: Release) -> ReleaseFacts:
 def planned_filter(study: Study) -> str:
     """Return the name of the filter in the study's plan; without a plan, the protocol's default one."""
     plan = StudyPlan.objects.filter(study=study).first()
-    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study.protocol_name)
+    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study)
 
 
 def instrument(release: Release) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def _shown(release: Release) -> dict[str, Any]:
         "filter": release.filter_name,
         "validated": rule.validates,
         "selects": rule.selects,
-        "votes_per_story": release.votes_per_story,
+        "votes_per_story": release.votes_told,
         "archives": [
             (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
             for kind in ARCHIVES

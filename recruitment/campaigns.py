@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import checks_among
 from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
+from annotation.queries import votes_wanted
 from annotation.rules import CENT
 from annotation.strata import stories_of_design, usable_checks, with_strata
 from recruitment.links import campaign_address
@@ -94,7 +95,7 @@ def places_of(study: Study) -> Places:
     numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(
-        wanted=Story.objects.main().filter(study=study).count() * study.votes_per_story,
+        wanted=votes_wanted(study),
         given=numbers["all"] - numbers["held"],
         held=numbers["held"] - (_reserved_for_later(study) if study.stratum_field else 0),
         offered=sum(free_places(found) * found.stories_per_visit for found in campaigns),

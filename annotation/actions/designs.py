@@ -1,17 +1,17 @@
 """Set a study's design, and reserve annotators' sets by it. See docs/adr/0041."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import design, rules
 from annotation.actions.events import record_event
+from annotation.actions.slots import lock_in_order, settle_slots, slots_taken
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import noted
 from annotation.models import HELD, LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
@@ -47,6 +47,8 @@ def set_design(
         if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
             said = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
             said %= f"{name[:80]}: {number}"
+    if load and study.most_votes:
+        said = _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
     if said:
         raise InvalidStudy(problems={"design": said})
     before, after = design_of(study), {"by": column, "load": dict(load)} if load else None
@@ -137,20 +139,6 @@ def _candidates(person: Enrollment) -> dict[str, list[design.Candidate]]:
     return found
 
 
-def lock_in_order(rows: QuerySet[Any]) -> list[int]:
-    """Lock rows in the order of their ids, so that writers take turns. Return the ids."""
-    return list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-
-
-def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
-    """Return the numbers of the taken slots of each of these stories."""
-    taken: dict[int, set[int | None]] = defaultdict(set)
-    living = Assignment.objects.living().filter(story__in=stories, slot__isnull=False)
-    for story, slot in living.values_list("story_id", "slot"):
-        taken[story].add(slot)
-    return taken
-
-
 def lease_reserved(*, person: Enrollment, session: WorkSession | None, now: datetime) -> Assignment | None:
     """Lease the annotator's next reserved item to them. Callers hold the enrollment's lock."""
     reserved = lock_next_reserved(person)
@@ -214,6 +202,7 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False) -> None:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
         let_go(held=held)
+        settle_slots(enrollment.study, [one.story_id for one in held])
 
 
 def lock_story_of(assignment: Assignment) -> None:

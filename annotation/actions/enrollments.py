@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User, locked
 from annotation import queries, rules
-from annotation.actions.designs import let_go_of, lock_in_order
+from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
+from annotation.actions.slots import lock_in_order
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (

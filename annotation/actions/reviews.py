@@ -255,7 +255,7 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
         .exclude(assignment__votes__review_items__isnull=False)
     )
     alone: set[int] = set()
-    if look_for_flags and study.votes_per_story > 1:
+    if look_for_flags and study.slots_per_story > 1:
         standing_alone = votes.filter(
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),

@@ -13,6 +13,7 @@ from annotation import hidden_checks, queries, rules, strata
 from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
+from annotation.actions.slots import settle_slots, slots_of
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
@@ -177,7 +178,8 @@ def record_vote_and_assign_next(
             person = assignment.enrollment
             held = assignment.state == Assignment.State.LEASED
             receipt = _record(assignment, **form)
-            if held and assignment.session_id == session_id and not others_ran_out:
+            is_alone = held and not person.study.most_votes  # else the vote has locked its story
+            if is_alone and assignment.session_id == session_id and not others_ran_out:
                 refusal = _refusal(person, assignment.session, now=now)
                 outcome = Refusal(refusal) if refusal else _find_story(person, assignment.session, now=now)
     except DatabaseError as error:
@@ -269,6 +271,7 @@ def _record(
         now=now,
         comment=comment,
     )
+    settle_slots(assignment.enrollment.study, [assignment.story_id])
     if assignment.session and not was_credited:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
@@ -300,8 +303,8 @@ def _give_out(
     Slots are counted in a new statement after locking, because the search may have seen the story before
     the previous holder of the lock changed it.
     """
-    slots = enrollment.study.votes_per_story
-    taken = taken_slots(story.pk)
+    study = enrollment.study
+    slots, taken = study.votes_per_story + story.extra_votes, taken_slots(story.pk)
     slot = rules.lowest_free_slot(taken, slots)
     if slot is None:
         # The flag is a copy of what the rows say; a wrong one must not stop the study.
@@ -309,7 +312,8 @@ def _give_out(
         Story.objects.filter(pk=story.pk).mark_full()
         return None
     was_last = len(taken) + 1 == slots
-    return _lease(story, enrollment, session, slot=slot, slots=slots, was_last=was_last, now=now)
+    most = study.slots_per_story
+    return _lease(story, enrollment, session, slot=slot, slots=most, was_last=was_last, now=now)
 
 
 def _lease(
@@ -359,15 +363,16 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
 def _take_slot_again(assignment: Assignment) -> bool:
     """Give an assignment with an expired lease a slot again, if its story has a free one."""
     lock_story_of(assignment)
-    taken = taken_slots(assignment.story_id)
-    slot = rules.lowest_free_slot(taken, assignment.slots)
+    story = assignment.story_id
+    taken, slots = taken_slots(story), slots_of(assignment.enrollment.study, [story])[story]
+    slot = rules.lowest_free_slot(taken, slots)
     if slot is None or not take_place(assignment=assignment):
         return False
     assignment.slot = slot
     if assignment.stratum_id:
         assignment.save(update_fields=["place"])
-    if len(taken) + 1 == assignment.slots:
-        Story.objects.filter(pk=assignment.story_id).mark_full()
+    if len(taken) + 1 == slots:
+        Story.objects.filter(pk=story).mark_full()
     return True
 
 

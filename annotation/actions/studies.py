@@ -38,6 +38,8 @@ class StudySettings:
     description: str = ""
     protocol: str = "validity"
     votes_per_story: int = 3
+    most_votes: int | None = None
+    decided_by: str = "all-agree"
     story_cap: int = 500
     lease_minutes: int = 30
     change_hours: int = 24

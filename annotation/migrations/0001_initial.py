@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('state', models.CharField(choices=[('reserved', 'reserved by the design'), ('leased', 'leased'), ('submitted', 'answered, counted'), ('surplus', 'answered, surplus'), ('expired', 'lease ran out'), ('excluded', 'answered, excluded'), ('displaced', 'answered, surplus: the slot was filled while it was excluded'), ('pending', 'answered, counts once the platform confirms the visit'), ('doubted', 'answered, not confirmed by the platform'), ('skipped', 'skipped')], default='leased', max_length=10)),
                 ('slot', models.PositiveSmallIntegerField(blank=True, help_text='None for a hidden check, which anybody may answer.', null=True)),
-                ('slots', models.PositiveSmallIntegerField(help_text='Votes per story when this was assigned; 0 for a hidden check.')),
+                ('slots', models.PositiveSmallIntegerField(help_text='Votes per story (at most) when this was assigned; 0 for a hidden check.')),
                 ('place', models.PositiveSmallIntegerField(blank=True, help_text='Number among the annotator’s answers in this stratum.', null=True)),
                 ('load', models.PositiveSmallIntegerField(blank=True, help_text='The stratum’s load when this was reserved.', null=True)),
                 ('order_position', models.PositiveIntegerField(help_text="The position of this story among the annotator's stories.")),
@@ -104,6 +104,7 @@ class Migration(migrations.Migration):
                 ('text_hash', models.CharField(help_text='Hash of the content alone, equal for stories with the same text.', max_length=64)),
                 ('source_line', models.PositiveIntegerField()),
                 ('order_key', models.BigIntegerField(help_text="Place in the study's seeded serving order.")),
+                ('extra_votes', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Votes wanted beyond the study’s votes per story; maintained by annotation.actions.')),
                 ('has_free_slot', models.BooleanField(help_text='The story has a free slot; maintained by annotation.actions.')),
             ],
             options={
@@ -369,6 +370,8 @@ class Migration(migrations.Migration):
                 ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], default='live', max_length=20)),
                 ('gate', models.CharField(choices=[('not_required', 'no qualification asked'), ('missing', 'qualification asked, no round ready'), ('ready', 'qualification round ready')], default='missing', max_length=20)),
                 ('votes_per_story', models.PositiveSmallIntegerField(default=3, help_text='How many participants judge each story. In the published procedure: 3.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(99)], verbose_name='Votes per story')),
+                ('most_votes', models.PositiveSmallIntegerField(blank=True, help_text='Empty: every story gets the same number. Otherwise a story gets one more vote at a time until no further vote could change its outcome, or until it has this many.', null=True, validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(99)], verbose_name='Votes per story at most')),
+                ('decided_by', models.CharField(choices=[('all-agree', 'all agree'), ('two-of-three', 'two of three'), ('majority', 'majority on every question'), ('experts-decide-splits', 'experts decide splits')], default='all-agree', help_text='Only with a number of votes at most. Releases then use this filter, too.', max_length=30, verbose_name='Filter that decides whether a story needs more votes')),
                 ('story_cap', models.PositiveIntegerField(default=500, help_text='In the published procedure: 500.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='Story limit per participant')),
                 ('lease_minutes', models.PositiveSmallIntegerField(default=30, help_text='How long a story stays reserved; an open page renews this up to four times as long.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='Lease in minutes')),
                 ('change_hours', models.PositiveSmallIntegerField(default=24, help_text='Participants can change an answer until it is released. 0: never.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)], verbose_name='Hours to change an answer')),
@@ -787,6 +790,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(('most_votes', None), models.Q(('most_votes__gt', models.F('votes_per_story')), ('most_votes__lte', 99), ('stratum_field', ''), ('decided_by__in', ['all-agree', 'two-of-three', 'majority', 'experts-decide-splits'])), _connector='OR'), name='more_votes_are_wanted_at_most_than_at_least'),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
             constraint=models.CheckConstraint(condition=models.Q(('story_cap__gte', 1)), name='study_cap_is_positive'),
         ),
         migrations.AddConstraint(
@@ -867,7 +874,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='story',
-            constraint=models.CheckConstraint(condition=models.Q(('role', 'main'), ('has_free_slot', False), _connector='OR'), name='only_main_stories_have_slots'),
+            constraint=models.CheckConstraint(condition=models.Q(('role', 'main'), models.Q(('extra_votes', 0), ('has_free_slot', False)), _connector='OR'), name='only_main_stories_have_slots'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='story',

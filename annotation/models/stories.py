@@ -131,6 +131,11 @@ class Story(models.Model):
     story_import = models.ForeignKey(StoryImport, on_delete=models.PROTECT, related_name="stories")
     source_line = models.PositiveIntegerField()
     order_key = models.BigIntegerField(help_text=_("Place in the study's seeded serving order."))
+    extra_votes = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text=_("Votes wanted beyond the study’s votes per story; maintained by annotation.actions."),
+    )
     has_free_slot = models.BooleanField(
         help_text=_("The story has a free slot; maintained by annotation.actions.")
     )
@@ -141,7 +146,7 @@ class Story(models.Model):
         verbose_name_plural = "stories"
         constraints = [
             unique("one_story_per_id_in_a_study", ["study", "story_id"]),
-            check("only_main_stories_have_slots", Q(role="main") | Q(has_free_slot=False)),
+            check("only_main_stories_have_slots", Q(role="main") | Q(has_free_slot=False, extra_votes=0)),
         ]
         indexes = [
             models.Index(

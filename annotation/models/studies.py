@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pgtrigger
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
 from accounts.schema import between, check, final, optional, optional_time, unique
+from annotation import deciding
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
@@ -81,6 +83,23 @@ class Study(models.Model):
         default=3,
         validators=between(1, 99),
         help_text=_("How many participants judge each story. In the published procedure: 3."),
+    )
+    most_votes = models.PositiveSmallIntegerField(
+        _("Votes per story at most"),
+        null=True,
+        blank=True,
+        validators=between(2, 99),
+        help_text=_(
+            "Empty: every story gets the same number. Otherwise a story gets one more vote at a time until "
+            "no further vote could change its outcome, or until it has this many."
+        ),
+    )
+    decided_by = models.CharField(
+        _("Filter that decides whether a story needs more votes"),
+        max_length=30,
+        choices=deciding.TITLES,
+        default="all-agree",
+        help_text=_("Only with a number of votes at most. Releases then use this filter, too."),
     )
     story_cap = models.PositiveIntegerField(
         _("Story limit per participant"),
@@ -233,6 +252,12 @@ class Study(models.Model):
                 "study_asks_known_questions_and_groups_people",
                 Q(intake_group__gte=FEWEST_IN_GROUP) & Q(intake_questions__contained_by=list(QUESTIONS)),
             ),
+            check(
+                "more_votes_are_wanted_at_most_than_at_least",
+                Q(most_votes=None)
+                | Q(most_votes__gt=models.F("votes_per_story"), most_votes__lte=99, stratum_field="")
+                & Q(decided_by__in=list(deciding.TITLES)),
+            ),
             check("study_cap_is_positive", Q(story_cap__gte=1)),
             check("story_language_is_a_tag", Q(story_language__regex=STORY_LANGUAGE)),
             check("study_lease_is_positive", Q(lease_minutes__gte=1)),
@@ -299,6 +324,24 @@ class Study(models.Model):
         return CheckRules(
             self.check_every, self.check_minimum, self.check_warn_percent, self.check_suspend_percent
         )
+
+    def clean(self) -> None:
+        """Raise ``ValidationError`` if the number of votes is adaptive and cannot be."""
+        if self.most_votes:
+            least, most, has_design = self.votes_per_story, self.most_votes, bool(self.stratum_field)
+            problem = deciding.adaptive_problem(self.protocol, least=least, most=most, has_design=has_design)
+            if problem:
+                raise ValidationError({"most_votes": problem})
+
+    @property
+    def slots_per_story(self) -> int:
+        """The most votes that a story can get."""
+        return self.most_votes or self.votes_per_story
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return deciding.span(self.votes_per_story, self.most_votes)
 
     @property
     def lease(self) -> timedelta:

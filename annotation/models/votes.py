@@ -83,7 +83,7 @@ class Assignment(models.Model):
         null=True, blank=True, help_text=_("None for a hidden check, which anybody may answer.")
     )
     slots = models.PositiveSmallIntegerField(
-        help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
+        help_text=_("Votes per story (at most) when this was assigned; 0 for a hidden check.")
     )
     stratum = optional(Stratum, db_index=False, help_text=_("Empty: given out without a design."))
     place = models.PositiveSmallIntegerField(

@@ -22,8 +22,8 @@ from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
 from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
-from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
-from publishing.queries import asked_questions, snapshot
+from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
+from publishing.queries import asked_questions, filters_of, snapshot
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
@@ -82,13 +82,16 @@ def figures(
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    comparison, people = Comparison(study.votes_per_story), PeopleTally()
+    filters = filters_of(study, FILTERS)
+    comparison, people = Comparison(study.votes_per_story, filters), PeopleTally()
+    rule = next(iter(filters.values()))
     scored = ScoredTally(study.protocol_name, study.votes_per_story)
-    statistics = StatisticsTally(asked_questions(study), scored=scored)
+    numbers = study.votes_per_story, study.most_votes
+    statistics = StatisticsTally(asked_questions(study), scored=scored, votes=numbers)
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
-    started, written = 0, study.protocol.written
+    read = lru_cache(maxsize=_REMEMBERED)(_reading(study, rule))
+    started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
         verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
@@ -101,13 +104,14 @@ def figures(
                 judged.verdict,
             )
         started += len(votes) > 0 and not complete
+        wanted += rule.votes_wanted(objections, study.votes_per_story)
         by_minute.update([vote.submitted_at[:16] for vote in votes])
         if story.severity_original is not None:
             severities[story.severity_original][verdict.outcome] += 1
     minutes = Counter(
         {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}
     )
-    document, persons = _document(study, statistics, comparison, people, minutes, now=now)
+    document, persons = _document(statistics, comparison, people, minutes, wanted, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
 
 
@@ -122,21 +126,21 @@ def _without(written: Collection[str], votes: Sequence[CountedVote]) -> Sequence
 
 
 def _document(
-    study: Study,
     statistics: StatisticsTally,
     comparison: Comparison,
     people: PeopleTally,
     minutes: Counter[int],
+    wanted: int,
     *,
     now: datetime,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     agreement, filters, persons = statistics.document(), comparison.document(), people.document()
     fared = agreement["stories"]
-    by_default = next(row for row in filters["filters"] if row["name"] == DEFAULT_FILTER)
+    by_default = filters["filters"][0]
     hourly: Counter[int] = Counter()
     for minute, votes in minutes.items():
         hourly[minute // 60] += votes
-    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story
+    counted = hourly.total()
     document = {
         "verdicts": {
             "stories": fared["generated"],
@@ -169,9 +173,10 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
     ]
 
 
-def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
+def _reading(
+    study: Study, verdict_of: StoryFilter
+) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
-    verdict_of = get_filter(DEFAULT_FILTER)
 
     def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
         verdict = verdict_of(

@@ -23,6 +23,7 @@ from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
 from publishing.filters import filters_for
+from publishing.queries import filters_of
 from qualification.models import TESTS, Round, RoundStory
 from qualification.rates import rates_of
 
@@ -134,7 +135,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind__in=TESTS)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
-    follows, offered = study.protocol.follows, filters_for(study.protocol_name)
+    follows, offered = study.protocol.follows, filters_of(study, filters_for(study.protocol_name))
     return {
         "stories": stories,
         "votes": stories * study.votes_per_story,

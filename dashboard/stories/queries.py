@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
 from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
-from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
+from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
+from publishing.queries import filters_of
 
 OUTCOMES = {
     Outcome.KEPT: gettext_lazy("kept"),
@@ -246,7 +247,8 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
     if search.verdict == Outcome.INCOMPLETE:
         votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
         counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
-        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
+        stories = stories.alias(votes=Coalesce(Subquery(counted), 0))
+        stories = stories.filter(votes__lt=study.votes_per_story + F("extra_votes"))
     if search.verdict in (Outcome.DROPPED, SPLIT) or search.dropped_by:
         stories = objected_to(stories, search.dropped_by)
     if search.verdict == DISAGREE:
@@ -289,19 +291,20 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
         codes[number].append(code)
     standing = standing_decisions(study).filter(story__in=numbers, question="")
     decisions = {decision.story_id: decision for decision in standing}
-    rule = FILTERS[DEFAULT_FILTER]
+    rule = next(iter(filters_of(study, FILTERS).values()))
     for each in stories:
         each.study = study
     return [
         ListedStory(
             story,
             len(cast[story.pk]),
-            judge(study, rule, cast[story.pk]),
+            verdict,
             tuple(sorted(codes[story.pk])),
-            is_split(cast[story.pk], study.votes_per_story),
+            verdict.outcome is not Outcome.INCOMPLETE and is_split(cast[story.pk], study.votes_per_story),
             decisions.get(story.pk),
         )
         for story in stories
+        for verdict in [judge(study, rule, cast[story.pk])]
     ]
 
 

@@ -1,9 +1,15 @@
 -- Invariant 1: a story's slots and their holders.
 
 -- story_has_no_more_votes_than_wanted (1)
--- Stories with more counted votes than the study asks for.
+-- Stories with more counted votes than they should get.
 SELECT study_id, story_id AS row FROM counted
-GROUP BY study_id, story_id, votes_per_story HAVING count(*) > votes_per_story;
+GROUP BY study_id, story_id, votes_wanted HAVING count(*) > votes_wanted;
+
+-- story_wants_as_many_votes_as_its_study_says (1)
+-- Stories that should get more votes than the most of their study.
+SELECT study_id, id AS row
+FROM held
+WHERE votes_wanted > slots_per_story;
 
 -- nobody_counts_twice_on_a_story (1)
 -- Stories on which one annotator has several counted votes.
@@ -14,7 +20,7 @@ GROUP BY study_id, story_id, annotator_id HAVING count(*) > 1;
 -- Stories with more holders than slots.
 SELECT study_id, id AS row
 FROM held
-WHERE holders > votes_per_story;
+WHERE holders > votes_wanted;
 
 -- every_slot_has_one_holder (1)
 -- Stories with a slot that has two holders, or that does not exist.
@@ -27,13 +33,13 @@ HAVING count(*) > count(DISTINCT slot) OR min(slot) < 1 OR bool_or(slot > slots)
 -- Stories that have a free slot but are marked full, so nobody is served them.
 SELECT study_id, id AS row
 FROM held
-WHERE holders < votes_per_story AND NOT has_free_slot AND role = 'main';
+WHERE holders < votes_wanted AND NOT has_free_slot AND role = 'main';
 
 -- full_story_is_not_offered (1)
 -- Stories that are full but marked as having a free slot.
 SELECT study_id, id AS row
 FROM held
-WHERE holders >= votes_per_story AND has_free_slot;
+WHERE holders >= votes_wanted AND has_free_slot;
 
 -- nobody_has_more_than_their_load (1)
 -- Enrollments with more items of a stratum than the design gives each annotator.

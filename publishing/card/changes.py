@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from annotation.deciding import span
 from publishing.comparison.changes import changed_rows, moves_of
 from publishing.errors import BrokenDirectory
 from publishing.facts import ReleaseFacts
@@ -63,10 +64,11 @@ def changes_since(
 
 def changed_rules(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the settings that changed, each with its value before and now."""
-    votes = before["filter"]["parameters"]["votes_per_story"]
+    parameters = before["filter"]["parameters"]
+    votes = span(parameters["votes_per_story"], parameters.get("most_votes"))
     pairs = [
         ("filter", before["filter"]["name"], facts.filter_name),
-        ("votes per story", str(votes), str(facts.votes_per_story)),
+        ("votes per story", votes, facts.votes_told),
         ("protocol", before["protocol"]["name"], facts.protocol_name),
         ("version of the protocol", before["protocol"]["version"], facts.protocol_version),
         ("licence", before.get("license", facts.license), facts.license),

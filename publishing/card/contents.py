@@ -16,7 +16,6 @@ from publishing.files.rows import (
     Layout,
     config_path,
 )
-from publishing.filters import get_filter
 from publishing.results import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
@@ -59,7 +58,7 @@ def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseli
 
 def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     results = per_item(facts.protocol_name, facts.asked)
     found = paths(layout, results, selects=selects, with_baseline=with_baseline)
     return [(code(path), summary_of(path, selects=selects)) for path in found]

@@ -30,7 +30,7 @@ from publishing.files.rows import (
     VOTES_PATH,
     layout_for,
 )
-from publishing.filters import Outcome, get_filter
+from publishing.filters import Outcome
 from publishing.results import per_item
 
 CROISSANT_PATH = "croissant.json"
@@ -84,7 +84,7 @@ def document(
 ) -> Node:
     """Return the content of ``croissant.json``, given the columns by file, and the files written so far."""
     cited, statement = citation(facts), facts.statement
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
@@ -133,7 +133,7 @@ def document(
 def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -> Node:
     """Return the files of stories, and each step from them to the release with the hash of its result."""
     hashes = {file.path: file.sha256 for file in files}
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     steps = (
         ("Test", "What annotators were shown and asked, the test included.", INSTRUMENT_PATH),
         ("Votes", "Their counted votes.", VOTES_PATH),
@@ -161,14 +161,14 @@ def _entity(name: str, sha256: str, license: str = "") -> Node:
 
 
 def _not_validated(facts: ReleaseFacts) -> str:
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     return "" if rule.validates else f" {rule.not_validated}"
 
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
     """Return provenance and limits in the terms of RAI."""
     counts, statement = tally.counts(), facts.statement
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
@@ -199,7 +199,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"tomannot {facts.code_version}",
             *_statement_item(statement.platform),
         ],
-        "rai:annotationsPerItem": str(facts.votes_per_story),
+        "rai:annotationsPerItem": facts.votes_told,
         "rai:dataAnnotationAnalysis": [
             f"{MEASURED if rule.selects else MEASURED_RATINGS} annotations/votes.jsonl has every single vote."
         ],
@@ -213,7 +213,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             *_statement_item(statement.biases),
         ],
         "rai:dataLimitations": [
-            f"{facts.votes_per_story} votes cannot show that a story is valid for everybody, and the "
+            f"{facts.votes_told} votes cannot show that a story is valid for everybody, and the "
             "annotators are not a sample of any population."
             if rule.selects
             else "The annotators are not a sample of any population.",
@@ -273,7 +273,7 @@ def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> 
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": summary_of(path, selects=get_filter(facts.filter_name).selects),
+        "description": summary_of(path, selects=facts.rule.selects),
         **key,
         "field": [field for column, kind in columns.items() if (field := fields.of_column(column, kind))],
     }

@@ -211,11 +211,17 @@ def _environment() -> Environment:
         "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "COEFFICIENTS": COEFFICIENTS,
         "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
         "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
-        "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
+        "authors": authors, "between": _between, "coefficient": _coefficient,
+        "complete_votes": _complete_votes, "median_low": median_low,
         "number_with_interval": _cell, "score": _score, "TABLES": TABLES, "undefined": _undefined,
         "wilson": wilson,
     }  # fmt: skip
     return environment
+
+
+def _complete_votes(statistics: Mapping[str, Any]) -> int:
+    """Return the number of votes on complete stories, where the number of votes is adaptive."""
+    return sum(int(votes) * stories for votes, stories in statistics["stories_by_votes"].items())
 
 
 def _between(loop: LoopContext) -> str:
@@ -229,8 +235,8 @@ def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) 
         facts=facts,
         tally=tally,
         counts=tally.counts(),
-        rule=filters.get_filter(facts.filter_name),
-        needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
+        rule=facts.rule,
+        needed=f"{facts.votes_told} vote{'s' if facts.votes_told != '1' else ''}",
         follows=stated_by(facts.protocol_name).follows,
         resolution=stated_by(facts.protocol_name).resolution,
         **context,

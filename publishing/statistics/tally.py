@@ -58,10 +58,17 @@ class StatisticsTally:
         *,
         flagged: Flagged | None = None,
         scored: ScoredTally | None = None,
+        votes: tuple[int, int | None] = (0, None),
     ) -> None:
-        """``scored``: the statistics that the protocol names, and instead of verdicts of votes."""
+        """``scored``: the statistics that the protocol names, and instead of verdicts of votes.
+
+        ``votes``: the least and most votes of a story, if their number is adaptive (else its second is None).
+        """
         asked = tuple(question for question in asked if not question.in_words)
         self._asked = asked
+        self._least, self._most = votes
+        self._complete: Counter[int] = Counter()
+        """Complete stories by their number of votes."""
         self._scored = scored or None
         self._design = design or Bootstrap()
         self._against = {(question.key, option) for question in asked for option in question.against}
@@ -75,7 +82,7 @@ class StatisticsTally:
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
         without = scored.empty() if scored else None
-        self._without = StatisticsTally(asked, design, scored=without) if flagged else None
+        self._without = StatisticsTally(asked, design, scored=without, votes=votes) if flagged else None
         self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
     def add(
@@ -83,8 +90,9 @@ class StatisticsTally:
     ) -> None:
         """Add a story, its counted votes, its verdict, and experts' decisions.
 
-        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
-        unknown questions are ignored.
+        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Where the number
+        of votes is adaptive, only the first ones do, which every story gets: whether more are asked for
+        depends on them. Answers to unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
             self._without.add(story, votes, verdict, decisions)
@@ -94,6 +102,9 @@ class StatisticsTally:
         kind.outcomes[verdict.outcome] += 1
         if verdict.outcome is Outcome.INCOMPLETE:
             return
+        if self._most:
+            self._complete[len(votes)] += 1
+            votes = votes[: self._least]
         if verdict.outcome is Outcome.KEPT:
             kind.texts.add(story.text_hash)
         if self._scored:
@@ -134,6 +145,7 @@ class StatisticsTally:
         self._count_waiting()
         return {
             "stories": self._fared(self._kinds.values()),
+            **self._adaptive(),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
@@ -156,6 +168,14 @@ class StatisticsTally:
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if self._agrees and not question.scale
         }
+
+    def _adaptive(self) -> dict[str, Any]:
+        """Return complete stories by their number of votes, and how many the most for each would add."""
+        if not self._most:
+            return {}
+        by_votes = {str(votes): stories for votes, stories in sorted(self._complete.items())}
+        saved = sum((self._most - votes) * stories for votes, stories in self._complete.items())
+        return {"stories_by_votes": by_votes, "votes_saved": saved}
 
     def _without_flagged(self) -> dict[str, Any]:
         """Return agreement and retention again, over the stories none of whose votes is flagged."""

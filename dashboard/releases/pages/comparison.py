@@ -43,7 +43,7 @@ def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
     """Return rows that compare the releases' settings."""
     rows: list[tuple[str, Any, Any]] = [
         (_("Filter"), _filter(before), _filter(now)),
-        (_("Votes per story"), before.votes_per_story, now.votes_per_story),
+        (_("Votes per story"), before.votes_told, now.votes_told),
         (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
         (_("Kind"), before.get_environment_display(), now.get_environment_display()),
         (_("Licence"), before.license, now.license),
@@ -67,7 +67,7 @@ def count_rows(before: Release, now: Release) -> list[dict[str, Any]]:
 
 
 def _filter(release: Release) -> str:
-    rule = find_filter(release.filter_name)
+    rule = find_filter(release.filter_name, release.most_votes)
     return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
 
 
