@@ -5,7 +5,7 @@ adaptive, a story has more once its votes leave it undecided. See docs/adr/0048.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -44,23 +44,29 @@ def settle_slots(study: Study, stories: Iterable[int]) -> None:
 
     Call it in the transaction that changed a vote on a story or who holds its slots, after the change and
     with the enrollment locked. It locks the stories, so that whoever comes second counts the first one's
-    vote. Votes that wait for their platform count here: they keep their slot. A story keeps the slots that
-    people hold. Do nothing, without a statement, where every story gets the same number of votes.
+    vote. Do nothing, without a statement, where every story gets the same number of votes.
     """
-    if not study.most_votes:
-        return
-    numbers = lock_in_order(Story.objects.main().filter(study=study, pk__in=set(stories)))
-    living = Assignment.objects.living().filter(story__in=numbers)
+    if study.most_votes:
+        locked = lock_in_order(Story.objects.main().filter(study=study, pk__in=set(stories)))
+        changed = ["extra_votes", "has_free_slot"]
+        Story.objects.bulk_update(settled(study, locked), changed, batch_size=500)
+
+
+def settled(study: Study, stories: Collection[int]) -> list[Story]:
+    """Return stories of an adaptive study with what :func:`settle_slots` sets, without their other fields.
+
+    Votes that wait for their platform count here: they keep their slot. So does whoever holds one.
+    """
+    living = Assignment.objects.living().filter(story__in=stories)
     holders = Counter(living.values_list("story_id", flat=True))
     votes = Vote.objects.newest().filter(assignment__in=living.filter(state__in=ANSWERED_WITH_SLOT))
     objections: dict[int, list[frozenset[str]]] = defaultdict(list)
     against = ArrayAgg("answers__question", filter=Q(answers__counts_against=True), default=[])
     for _pk, story, questions in votes.values_list("pk", "assignment__story").annotate(against=against):
         objections[story].append(frozenset(questions))
-    least, most = study.votes_per_story, study.most_votes
-    settled = []
-    for story in numbers:
-        wanted = votes_wanted(study.decided_by, objections[story], least=least, most=most)
-        slots = max(wanted, holders[story])
-        settled.append(Story(pk=story, extra_votes=slots - least, has_free_slot=holders[story] < slots))
-    Story.objects.bulk_update(settled, ["extra_votes", "has_free_slot"], batch_size=500)
+    least, most, rule = study.votes_per_story, study.slots_per_story, study.decided_by
+    found = []
+    for story in stories:
+        wanted = max(votes_wanted(rule, objections[story], least=least, most=most), holders[story])
+        found.append(Story(pk=story, extra_votes=wanted - least, has_free_slot=holders[story] < wanted))
+    return found

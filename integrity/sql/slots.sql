@@ -5,12 +5,6 @@
 SELECT study_id, story_id AS row FROM counted
 GROUP BY study_id, story_id, votes_wanted HAVING count(*) > votes_wanted;
 
--- story_wants_as_many_votes_as_its_study_says (1)
--- Stories that should get more votes than the most of their study.
-SELECT study_id, id AS row
-FROM held
-WHERE votes_wanted > slots_per_story;
-
 -- nobody_counts_twice_on_a_story (1)
 -- Stories on which one annotator has several counted votes.
 SELECT study_id, story_id AS row FROM counted

@@ -38,8 +38,7 @@ WHERE role = 'main' AND state = 'submitted' AND surplus_reason = '' AND environm
 
 -- held
 -- Stories with the number of assignments that hold one of their slots.
-SELECT s.*, st.votes_per_story + s.extra_votes AS votes_wanted,
-       coalesce(st.most_votes, st.votes_per_story) AS slots_per_story, count(a.slot) AS holders
+SELECT s.*, st.votes_per_story + s.extra_votes AS votes_wanted, count(a.slot) AS holders
 FROM annotation_story s
 JOIN annotation_study st ON st.id = s.study_id
 LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('reserved', 'leased', 'submitted', 'pending')

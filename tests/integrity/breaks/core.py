@@ -106,6 +106,10 @@ def full_story_offered(world: World) -> None:
     sql("UPDATE annotation_story SET has_free_slot = true WHERE id = %(full)s", full=world.full.pk)
 
 
+def more_votes_wanted_than_the_rule_says(world: World) -> None:
+    sql("UPDATE annotation_story SET extra_votes = 1 WHERE id = %(free)s", free=world.free.pk)
+
+
 def two_stories_held(world: World) -> None:
     without("annotation_assignment", "one_lease_at_a_time_per_person")
     sql(
@@ -446,6 +450,7 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (one_slot_held_twice, "every_slot_has_one_holder", set()),
     (free_slot_hidden, "story_with_a_free_slot_is_offered", set()),
     (full_story_offered, "full_story_is_not_offered", set()),
+    (more_votes_wanted_than_the_rule_says, "story_wants_votes_until_it_is_decided", set()),
     (more_than_the_load, "nobody_has_more_than_their_load", set()),
     (item_of_another_stratum, "assignment_is_in_the_stratum_of_its_item", set()),
     (two_stories_held, "nobody_holds_two_stories", set()),
