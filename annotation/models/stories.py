@@ -174,6 +174,11 @@ class Story(models.Model):
         return QUIZ if self.role == Story.Role.QUIZ else self.study.protocol
 
     @property
+    def votes_wanted(self) -> int:
+        """Return how many votes the story should get, as far as its votes so far say."""
+        return self.study.votes_per_story + self.extra_votes
+
+    @property
     def item(self) -> Any:
         """Return the story as its protocol parses it."""
         return self.protocol.parse(self.content)

@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation import rules
+from annotation.deciding import span
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
 from annotation.models import Assignment, Enrollment, ReviewItem, Skip, Story, Study, Vote
@@ -138,7 +139,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
     follows, offered = study.protocol.follows, filters_of(study, filters_for(study.protocol_name))
     return {
         "stories": stories,
-        "votes": stories * study.votes_per_story,
+        "votes": span(stories * study.votes_per_story, stories * study.slots_per_story),
         "warnings": Story.objects.filter(study=study, lint_findings__isnull=False).main().distinct().count(),
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),

@@ -108,6 +108,7 @@ STUDY = _object(
     ("title", "contact", "consent"),
     **{item.name: _TEXT if item.type in (str, "str") else {} for item in fields(StudySettings)}
     | dict.fromkeys(("votes_per_story", "story_cap", "lease_minutes"), _whole(1))
+    | {"most_votes": _whole(2)}
     | dict.fromkeys(("change_hours", "incomplete_after", "skip_allowance", "serving_seed"), _whole(0))
     | {
         "currency": _TEXT | {"pattern": r"^[A-Z]{3}\Z", "says": "must be three capital letters, like USD."},
