@@ -301,7 +301,9 @@ class ReleaseOut(serializers.Serializer):
     state = serializers.ChoiceField(choices=Release.State.choices)
     filter = serializers.CharField(source="filter_name")
     votes_per_story = serializers.IntegerField()
-    most_votes = serializers.IntegerField(allow_null=True, help_text="Null: every story gets the same number.")
+    most_votes = serializers.IntegerField(
+        allow_null=True, help_text="Null: every story gets the same number."
+    )
     requested_at = serializers.DateTimeField()
     published_at = serializers.DateTimeField(allow_null=True)
     failure = serializers.CharField(help_text="The reason for a failure, and what to do about it.")

@@ -68,9 +68,10 @@ CHUNK = 2000
 
 def has_complete_story(study: Study) -> bool:
     """Return True if at least one story has all its votes."""
-    by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
-    wanted = study.votes_per_story + F("assignment__story__extra_votes")
-    return by_story.filter(votes__gte=wanted).exists()
+    extra = "assignment__story__extra_votes"
+    by_story = Vote.objects.of_study(study).counted().values("assignment__story", extra)
+    counted = by_story.annotate(votes=Count("pk"))
+    return counted.filter(votes__gte=F(extra) + study.votes_per_story).exists()
 
 
 def filters_of(study: Study, usual: Mapping[str, StoryFilter]) -> Mapping[str, StoryFilter]:

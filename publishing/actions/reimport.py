@@ -29,6 +29,7 @@ from publishing.actions.statements import describe_data
 from publishing.errors import UnusableRelease
 from publishing.files import jsonl
 from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
+from publishing.filters import ONE_OF_EACH
 from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
 from publishing.verification import CheckedRelease, check_release, decisions
@@ -137,12 +138,17 @@ def _settings(described: Description, note: str, contact: str, crowd: Crowd | No
         get_protocol(protocol["name"], protocol["version"])
     except UnknownProtocol as error:
         raise UnusableRelease(str(error)) from error
+    rule = described.rule
+    adaptive: dict[str, Any] = {}
+    if rule.most_votes:
+        adaptive = {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
     usual = actions.StudySettings(
         title=described.document["title"],
         contact=contact,
         description=f"{described.document['description']}\n\n{note[:1].upper()}{note[1:]}.".strip(),
         protocol=protocol["name"],
         votes_per_story=described.votes_per_story,
+        **adaptive,
         license=described.document["license"],
     )
     if crowd is None:
