@@ -94,6 +94,8 @@ def assert_holds(report: str, *, at_least: int) -> None:
     [
         pytest.param("DECISIONS=1", 0, 250_000, id="one-decision-about-anybody"),
         pytest.param("ABOUT_ONE=1 -DDESIGNS=0", 0, 300_000, id="any-decisions-about-one-person"),
+        pytest.param("DECISIONS=1 -DADAPTIVE=1", 0, 100_000, id="adaptive-one-decision"),
+        pytest.param("ABOUT_ONE=1 -DADAPTIVE=1", 0, 300_000, id="adaptive", marks=pytest.mark.torture),
         pytest.param("ABOUT_ONE=1", 0, 900_000, id="with-designs", marks=pytest.mark.torture),
         pytest.param("ABOUT_ONE=1", 1, 1_000_000, id="claims-cut", marks=pytest.mark.torture),
         pytest.param("DECISIONS=2 -DDESIGNS=0", 0, 500_000, id="two-decisions", marks=pytest.mark.torture),
@@ -149,7 +151,7 @@ def test_model_has_the_writers_of_the_code() -> None:
     writers = {
         place
         for place, source in _sources()
-        if re.search(r"mark_(free|full)\(|update\(has_free_slot=", source)
+        if re.search(r"mark_(free|full)\(|[^_]update\(has_free_slot=|bulk_update\(settled", source)
     }
     named = set(re.findall(r"^ \* writes (\w+\.\w+)", TEXT, flags=re.MULTILINE))
     assert named == writers - OUTSIDE
