@@ -41,7 +41,7 @@ from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
 from publishing.human_baseline.drawing import Sample, draw
 from publishing.models import Release
-from publishing.queries import default_filter
+from publishing.study_filters import default_filter
 from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment import actions as recruitment_actions

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -37,8 +37,6 @@ from annotation.models import (
 )
 from annotation.models.votes import VoteQuerySet
 from annotation.protocols.questions import Question, Scale, Text
-from publishing import filters
-from publishing.errors import UnknownFilter
 from publishing.facts import (
     AskedQuestion,
     Flagged,
@@ -51,10 +49,10 @@ from publishing.facts import (
     Statement,
 )
 from publishing.files import jsonl
-from publishing.filters import ONE_OF_EACH, StoryFilter, filters_for, get_filter
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
+from publishing.study_filters import default_filter
 
 COPIED = (
     "title", "description", "environment", "license", "story_language", "number", "filter_name",
@@ -72,32 +70,6 @@ def has_complete_story(study: Study) -> bool:
     by_story = Vote.objects.of_study(study).counted().values("assignment__story", extra)
     counted = by_story.annotate(votes=Count("pk"))
     return counted.filter(votes__gte=F(extra) + study.votes_per_story).exists()
-
-
-def filters_of(study: Study, usual: Mapping[str, StoryFilter]) -> Mapping[str, StoryFilter]:
-    """Return the filters that can judge the study's stories, the default first: ``usual``.
-
-    Where the number of votes is adaptive, it is only the one that decides it.
-    """
-    if not study.most_votes:
-        return usual
-    return {study.decided_by: get_filter(study.decided_by, study.most_votes)}
-
-
-def default_filter(study: Study) -> str:
-    """Return the name of the filter that the study's releases use by default."""
-    return next(iter(filters_of(study, filters_for(study.protocol_name))))
-
-
-def filter_for(study: Study, name: str) -> StoryFilter:
-    """Return the filter of this name for a release of the study. Raise :class:`UnknownFilter`."""
-    found = filters.filter_for(study.protocol_name, name)
-    if study.most_votes and name.removesuffix(ONE_OF_EACH) != study.decided_by:
-        raise UnknownFilter(
-            f"The filter {study.decided_by} decided how many votes each story of “{study.slug}” got, so a "
-            f"release uses it as well: {study.decided_by} or {study.decided_by}{ONE_OF_EACH}, not {name}."
-        )
-    return get_filter(found.name, study.most_votes)
 
 
 def refresh_planner_statistics() -> None:

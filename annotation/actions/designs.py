@@ -202,7 +202,7 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False) -> None:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
         let_go(held=held)
-        settle_slots(enrollment.study, [one.story_id for one in held])
+        settle_slots(study=enrollment.study, stories=[one.story_id for one in held])
 
 
 def lock_story_of(assignment: Assignment) -> None:

@@ -169,7 +169,7 @@ def stop_counting(*, assignments: QuerySet[Assignment], study: Study, become: As
     stories = lock_stories(holding)
     stopped = holding.update(state=become)
     Story.objects.filter(pk__in=stories).mark_free()
-    settle_slots(study, stories)
+    settle_slots(study=study, stories=stories)
     return stopped
 
 
@@ -188,7 +188,7 @@ def count_again(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
     full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
     Story.objects.filter(pk__in=full).mark_full()
-    settle_slots(study, stories)
+    settle_slots(study=study, stories=stories)
     counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
     return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
 

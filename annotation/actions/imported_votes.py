@@ -269,4 +269,4 @@ def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime
     given = Counter(vote.assignment.story_id for vote, _, _ in votes)
     full = [story for story, number in given.items() if number == study.votes_per_story]
     Story.objects.filter(pk__in=full).mark_full()
-    settle_slots(study, given)
+    settle_slots(study=study, stories=given)

@@ -86,5 +86,5 @@ def free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> 
     )
     let_go(held=freed)
     for study in {one.story.study for one in freed}:
-        settle_slots(study, [one.story_id for one in freed])
+        settle_slots(study=study, stories=[one.story_id for one in freed])
     return len(freed)

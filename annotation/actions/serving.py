@@ -271,7 +271,7 @@ def _record(
         now=now,
         comment=comment,
     )
-    settle_slots(assignment.enrollment.study, [assignment.story_id])
+    settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
     if assignment.session and not was_credited:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])

@@ -49,7 +49,7 @@ def skip_story(
         Story.objects.filter(pk=assignment.story_id).mark_free()
     assignment.state = Assignment.State.SKIPPED
     assignment.save(update_fields=["state", "session"])
-    settle_slots(assignment.enrollment.study, [assignment.story_id])
+    settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
     skip = Skip.objects.create(
         assignment=assignment,
         reason=reason,

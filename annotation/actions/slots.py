@@ -39,7 +39,7 @@ def slots_of(study: Study, stories: Iterable[int]) -> dict[int, int]:
     return {story: study.votes_per_story + more for story, more in extra}
 
 
-def settle_slots(study: Study, stories: Iterable[int]) -> None:
+def settle_slots(*, study: Study, stories: Iterable[int]) -> None:
     """Set how many votes main stories want, and whether a slot is free, where this depends on their votes.
 
     Call it in the transaction that changed a vote on a story or who holds its slots, after the change and

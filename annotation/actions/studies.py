@@ -16,6 +16,7 @@ from accounts.models import Environment, User, locked
 from annotation import locks, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
+from annotation.deciding import adaptive_problem
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.intake import FEWEST_IN_GROUP, grouped
@@ -87,6 +88,8 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
         study.full_clean(validate_constraints=False)  # a query each, for what the fields refuse already
     except ValidationError as error:
         raise InvalidStudy(problems=problems_of(error)) from error
+    if problems := _adaptive_problems(study):
+        raise InvalidStudy(problems=problems)
     try:
         with transaction.atomic():
             study.save()
@@ -310,7 +313,8 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
     try:
         if "protocol" in changed:
             study.protocol_version = get_protocol(study.protocol_name).version
-        study.full_clean(exclude=["slug"])
+        problems |= (adaptive := _adaptive_problems(study))
+        study.full_clean(exclude={"slug", *adaptive})
     except UnknownProtocol as error:
         problems["protocol"] = str(error)
     except ValidationError as error:
@@ -333,6 +337,15 @@ def fixed_of(study: Study) -> dict[str, str]:
     """Return the settings that can no longer change, each with the reason."""
     has_stories = Story.objects.filter(study=study).exists()
     return fixed_settings(state=study.state, has_stories=has_stories)
+
+
+def _adaptive_problems(study: Study) -> dict[str, str]:
+    """Return why the number of votes cannot be adaptive, if it is."""
+    if not study.most_votes:
+        return {}
+    numbers = {"least": study.votes_per_story, "most": study.most_votes}
+    problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
+    return {"most_votes": problem} if problem else {}
 
 
 def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:

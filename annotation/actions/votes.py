@@ -131,7 +131,7 @@ def change_vote(
         instead_of=newest,
         comment=comment,
     )
-    settle_slots(enrollment.study, [assignment.story_id])
+    settle_slots(study=enrollment.study, stories=[assignment.story_id])
     return vote
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pgtrigger
 from django.contrib.postgres.fields import ArrayField
-from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -324,14 +323,6 @@ class Study(models.Model):
         return CheckRules(
             self.check_every, self.check_minimum, self.check_warn_percent, self.check_suspend_percent
         )
-
-    def clean(self) -> None:
-        """Raise ``ValidationError`` if the number of votes is adaptive and cannot be."""
-        if self.most_votes:
-            least, most, has_design = self.votes_per_story, self.most_votes, bool(self.stratum_field)
-            problem = deciding.adaptive_problem(self.protocol, least=least, most=most, has_design=has_design)
-            if problem:
-                raise ValidationError({"most_votes": problem})
 
     @property
     def slots_per_story(self) -> int:

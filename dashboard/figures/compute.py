@@ -23,10 +23,11 @@ from publishing.errors import TooManyVotes
 from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
-from publishing.queries import asked_questions, filters_of, snapshot
+from publishing.queries import asked_questions, snapshot
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
+from publishing.study_filters import filters_of
 
 MOST_MINUTES = 3 * 24 * 60
 """Votes over a longer time are counted by the hour alone."""

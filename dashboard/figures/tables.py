@@ -13,9 +13,9 @@ from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import FILTERS
-from publishing.queries import filters_of
 from publishing.statistics.answered import ALL
 from publishing.statistics.scored import TABLES, Cell
+from publishing.study_filters import filters_of
 
 COEFFICIENTS = {
     "percent": gettext_lazy("Pairs that agree"),

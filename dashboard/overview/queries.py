@@ -24,7 +24,7 @@ from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
 from publishing.filters import filters_for
-from publishing.queries import filters_of
+from publishing.study_filters import filters_of
 from qualification.models import TESTS, Round, RoundStory
 from qualification.rates import rates_of
 

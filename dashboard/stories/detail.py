@@ -22,7 +22,7 @@ from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge
 from dashboard.stories.tables import tables_of
 from publishing.filters import FILTERS
-from publishing.queries import filters_of
+from publishing.study_filters import filters_of
 
 
 def about(study: Study, story: Story) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from annotation.models import Adjudication, Answer, LintFinding, Story, Study, V
 from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
-from publishing.queries import filters_of
+from publishing.study_filters import filters_of
 
 OUTCOMES = {
     Outcome.KEPT: gettext_lazy("kept"),

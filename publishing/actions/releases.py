@@ -41,6 +41,7 @@ from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
 from publishing.store import StoreRefused, StoreUnavailable
+from publishing.study_filters import filter_for
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
 
     Raise :class:`UnknownFilter` or :class:`NothingToRelease`.
     """
-    queries.filter_for(study, filter_name)
+    filter_for(study, filter_name)
     if study.state == Study.State.DRAFT:
         raise NothingToRelease(
             _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s."),

@@ -16,7 +16,7 @@ from publishing.facts import Statement
 from publishing.human_baseline.drawing import Sample
 from publishing.models import BaselineSample, DataStatement, Release, StudyPlan
 from publishing.plans import canonical, hash_of
-from publishing.queries import filter_for
+from publishing.study_filters import filter_for
 
 
 @transaction.atomic

@@ -299,14 +299,14 @@ def test_check_finds_what_the_rule_does_not_say() -> None:
     assert {outcome.check.name for outcome in run(CHECKS) if not outcome.holds} == {
         "story_wants_votes_until_it_is_decided"
     }
-    settle_slots(study, Story.objects.values_list("pk", flat=True))
+    settle_slots(study=study, stories=Story.objects.values_list("pk", flat=True))
     assert stands(3, free=True)
 
 
 def test_nothing_is_asked_of_the_database_where_every_story_gets_the_same() -> None:
     study = builders.make_study(stories=1)
     with CaptureQueriesContext(connection) as captured:
-        settle_slots(study, [Story.objects.only("pk").get().pk])
+        settle_slots(study=study, stories=[Story.objects.only("pk").get().pk])
     assert len(captured) == 1
 
 

@@ -35,8 +35,9 @@ from publishing.files.directory import content_type
 from publishing.filters import ONE_OF_EACH, filters_for, find_filter
 from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
-from publishing.queries import filters_of, planned_filter, statement_of
+from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
+from publishing.study_filters import filters_of
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
