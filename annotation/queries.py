@@ -263,9 +263,10 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
 def votes_wanted(study: Study) -> int:
     """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
     stories = Story.objects.main().filter(study=study)
-    if not study.most_votes:
-        return stories.count() * study.votes_per_story
-    return stories.aggregate(wanted=Sum(study.votes_per_story + F("extra_votes"), default=0))["wanted"]
+    wanted = stories.count() * study.votes_per_story
+    if study.most_votes:
+        wanted += stories.aggregate(extra=Sum("extra_votes", default=0))["extra"]
+    return wanted
 
 
 def has_all_votes(story: Story) -> bool:

@@ -69,7 +69,7 @@ def has_complete_story(study: Study) -> bool:
     extra = "assignment__story__extra_votes"
     by_story = Vote.objects.of_study(study).counted().values("assignment__story", extra)
     counted = by_story.annotate(votes=Count("pk"))
-    return counted.filter(votes__gte=F(extra) + study.votes_per_story).exists()
+    return bool(counted.filter(votes__gte=F(extra) + study.votes_per_story).exists())
 
 
 def refresh_planner_statistics() -> None:

@@ -16,6 +16,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import condition, require_safe
 
+from annotation.deciding import span
 from annotation.downloads import RELEASES, download
 from annotation.models import Study
 from publishing.actions.releases import COUNTS
@@ -133,7 +134,7 @@ def _shown(release: Release) -> dict[str, Any]:
         "filter": release.filter_name,
         "validated": rule.validates,
         "selects": rule.selects,
-        "votes_per_story": release.votes_told,
+        "votes_per_story": span(release.votes_per_story, release.most_votes),
         "archives": [
             (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
             for kind in ARCHIVES

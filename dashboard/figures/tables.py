@@ -223,7 +223,7 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
                 **row,
                 "title": title,
                 "rule": sentence,
-                "is_default": is_default,
+                "validates": bool(rule and rule.validates),
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
                 "questions": [

@@ -47,7 +47,6 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     for number, person in enumerate(people, 1):
         person["number"] = number
     voted = [person for person in people if person["newest"]]
-    filters = filters_of(study, FILTERS)
     named: dict[str, list[Any]] = {"vote": votes, "exclusion": exclusions, "spot check": checks}
     subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
     enrollments = [assignment.enrollment_id for assignment in assignments]  # the log is found by people
@@ -61,8 +60,8 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
             {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
-             "is_default": rule.name == next(iter(filters))}
-            for rule in filters.values() if is_main
+             "validates": rule.validates}
+            for rule in filters_of(study, FILTERS).values() if is_main
         ],
         "reasons": _reasons(study, cast),
         "living": sum(assignment.state in LIVING for assignment in assignments),

@@ -32,7 +32,11 @@ pytestmark = pytest.mark.django_db
 
 
 def make(*, stories: int = 1, votes_per_story: int = 2, most_votes: int = 5, **more: Any) -> Study:
-    chosen = {"votes_per_story": votes_per_story, "most_votes": most_votes, "decided_by": "majority"} | more
+    chosen: dict[str, Any] = {
+        "votes_per_story": votes_per_story,
+        "most_votes": most_votes,
+        "decided_by": "majority",
+    } | more
     return builders.make_study(stories=stories, **chosen)
 
 

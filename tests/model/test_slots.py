@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pytest
 from django.db.models import CheckConstraint, UniqueConstraint
 
-from annotation.actions import exclusions
+from annotation.actions import slots
 from annotation.models import UNANSWERED, Assignment, Vote
 from annotation.models.votes import LIVING
 
@@ -120,7 +120,7 @@ def test_checker_finds_what_breaks_without_a_guard(checker_without_one: Path, gu
 def test_model_has_the_states_of_the_code() -> None:
     assert {state.lower() for state in STATES} == set(Assignment.State.values)
     assert _states_of("living") == set(LIVING)
-    assert _states_of("counting") == set(exclusions.ANSWERED_WITH_SLOT)
+    assert _states_of("counting") == set(slots.ANSWERED_WITH_SLOT)
     assert _states_of("unanswered") == set(UNANSWERED)
 
 

@@ -39,7 +39,7 @@ STORIES = [
 
 
 def adaptive(place: Path, stories: list[Any] = STORIES, **changes: Any) -> Path:
-    facts = {"filter_name": "majority", "votes_per_story": 2, "most_votes": 5} | changes
+    facts: dict[str, Any] = {"filter_name": "majority", "votes_per_story": 2, "most_votes": 5} | changes
     build(place, map(pseudonymous, stories), **facts)
     return place
 

@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
+from annotation.deciding import span
 from annotation.models import Study
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
@@ -43,7 +44,7 @@ def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
     """Return rows that compare the releases' settings."""
     rows: list[tuple[str, Any, Any]] = [
         (_("Filter"), _filter(before), _filter(now)),
-        (_("Votes per story"), before.votes_told, now.votes_told),
+        (_("Votes per story"), *(span(one.votes_per_story, one.most_votes) for one in (before, now))),
         (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
         (_("Kind"), before.get_environment_display(), now.get_environment_display()),
         (_("Licence"), before.license, now.license),
