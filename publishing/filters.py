@@ -241,22 +241,6 @@ def filters_for(protocol_name: str) -> Mapping[str, StoryFilter]:
     return FILTERS if stated_by(protocol_name).resolution == "filter" else {every_item.name: every_item}
 
 
-def default_filter(protocol_name: str) -> str:
-    """Return the name of the filter that shows how a study stands, and that releases use by default."""
-    return next(iter(filters_for(protocol_name)))
-
-
-def filter_for(protocol_name: str, name: str) -> StoryFilter:
-    """Return the filter of this name for a protocol's items.
-
-    Raise :class:`~publishing.errors.UnknownFilter` if there is none, or if the items are not chosen by it.
-    """
-    found, offered = get_filter(name), get_filter(default_filter(protocol_name))
-    if found.selects != offered.selects:
-        raise UnknownFilter(f"The protocol {protocol_name} cannot use the filter {name}, but {offered.name}.")
-    return found
-
-
 def find_filter(name: str, most_votes: int | None = None) -> StoryFilter | None:
     """Return the filter of this name, which may end in :data:`ONE_OF_EACH`; None if there is none.
 

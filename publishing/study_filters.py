@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from annotation.models import Study
-from publishing import filters
 from publishing.errors import UnknownFilter
 from publishing.filters import ONE_OF_EACH, StoryFilter, filters_for, get_filter
 
@@ -24,11 +23,16 @@ def default_filter(study: Study) -> str:
 
 
 def filter_for(study: Study, name: str) -> StoryFilter:
-    """Return the filter of this name for a release of the study. Raise :class:`UnknownFilter`."""
-    found = filters.filter_for(study.protocol_name, name)
-    if study.most_votes and name.removesuffix(ONE_OF_EACH) != study.decided_by:
+    """Return the filter of this name for a release of the study.
+
+    Raise :class:`UnknownFilter` if there is none, or if it is not one of those that suit the study.
+    """
+    found, usual = get_filter(name, study.most_votes), default_filter(study)
+    if found.selects != get_filter(usual).selects:
+        raise UnknownFilter(f"The protocol {study.protocol_name} cannot use the filter {name}, but {usual}.")
+    if study.most_votes and name.removesuffix(ONE_OF_EACH) != usual:
         raise UnknownFilter(
-            f"The filter {study.decided_by} decided how many votes each story of “{study.slug}” got, so a "
-            f"release uses it as well: {study.decided_by} or {study.decided_by}{ONE_OF_EACH}, not {name}."
+            f"The filter {usual} decided how many votes each story of “{study.slug}” got, so a release uses "
+            f"it as well: {usual} or {usual}{ONE_OF_EACH}, not {name}."
         )
-    return get_filter(found.name, study.most_votes)
+    return found

@@ -65,6 +65,7 @@ class Recomputation:
         protocol, layout = description.document["protocol"]["name"], description.layout
         scored = ScoredTally(protocol, description.votes_per_story)
         numbers = description.votes_per_story, description.rule.most_votes
+        self.most = description.rule.most_votes or description.votes_per_story
         self.tally, self.statistics = (
             Tally(),
             StatisticsTally(description.asked, scored=scored, votes=numbers),
@@ -119,7 +120,7 @@ class Recomputation:
 
     def _judge(self, story_id: str, items: list[StatedStory | StoryVotes], decisions: Decisions) -> None:
         """Check one story, given its rows and votes, and add it to the totals."""
-        release, wanted = self.release, self._most
+        release, wanted = self.release, self.most
         voted = next((item for item in items if isinstance(item, StoryVotes)), None)
         if voted:
             self._check_votes(voted)
@@ -155,11 +156,6 @@ class Recomputation:
             problem = f"The item cannot be read: {str(error)[:200]}"
             release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
-    @property
-    def _most(self) -> int:
-        """The most votes of a story."""
-        return self.description.rule.most_votes or self.description.votes_per_story
-
     def _verdict(self, answers: Answers, decision: str) -> Verdict:
         return self.description.rule(
             answers,
@@ -169,7 +165,7 @@ class Recomputation:
         )
 
     def _check_votes(self, voted: StoryVotes) -> None:
-        wanted = self._most
+        wanted = self.most
         if len(voted.votes) > wanted:
             problem = f"The story {voted.story_id} has {len(voted.votes)} votes; {wanted} count."
             self.release.report(CHECK, VOTES_PATH, problem, voted.line)
