@@ -84,7 +84,8 @@ def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None
     offered = shown(boss.get("/studies/main/releases/publish/"))
     assert "until no vote that could still come would change its outcome" in offered
     assert "two of three" not in offered
-    assert boss.get("/studies/main/quality/").status_code == 200
+    agreement = shown(boss.get("/studies/main/quality/"))
+    assert "Agreement is over the first 2 votes of each complete story." in agreement
 
 
 def test_draft_says_what_it_would_open_with(boss: Client) -> None:
