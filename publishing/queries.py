@@ -122,6 +122,7 @@ def release_facts(release: Release) -> ReleaseFacts:
         recruited=json.loads(release.recruited) if release.recruited else None,
         flagged=flagged(release),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
+        given=given_by_name(release),
         surplus=surplus_votes(release),
         excluded_people=excluded_people(release),
         checks=hidden_checks(release),
@@ -305,6 +306,13 @@ def surplus_votes(release: Release) -> dict[str, int]:
     )
     by_reason = _uncounted(release).annotate(reason=reason).values("reason")
     return {row["reason"]: row["votes"] for row in by_reason.annotate(votes=Count("pk")).order_by("reason")}
+
+
+def given_by_name(release: Release) -> tuple[int, int]:
+    """Count the counted votes on stories that were given to their annotator by name, and these annotators."""
+    votes = Vote.objects.of_study(release.study).counted()
+    given = votes.filter(assignment__given=True, submitted_at__lte=counted_until(release))
+    return given.count(), given.values("assignment__enrollment").distinct().count()
 
 
 def excluded_people(release: Release) -> int:
