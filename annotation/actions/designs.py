@@ -115,12 +115,12 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
         )
         for number, item in enumerate(served, start=1)
     ]
-    store_reserved(reserved, taken, slots=study.votes_per_story)
+    store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
     return True
 
 
 def store_reserved(
-    reserved: list[Assignment], taken: Mapping[int, Collection[int | None]], *, slots: int
+    *, reserved: list[Assignment], taken: Mapping[int, Collection[int | None]], slots: int
 ) -> None:
     """Store new reservations, and mark the stories of which all ``slots`` are taken now."""
     Assignment.objects.bulk_create(

@@ -1,6 +1,6 @@
 """Give stories to people by name, and take back what they have not answered. See docs/adr/0048."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -49,27 +49,30 @@ def give_items(*, study: Study, rows: Sequence[GivenRow], by: User | None, now: 
     stories = dict(found.values_list("story_id", "pk"))
     lock_in_order(found)
     taken = slots_taken(stories.values())
-    theirs = Assignment.objects.filter(enrollment__in=people.values(), story__in=stories.values())
+    theirs = Assignment.objects.filter(enrollment__in=people.values())
     had = set(theirs.exclude(state=Assignment.State.EXPIRED).values_list("enrollment_id", "story_id"))
+    held = Counter(theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True))
     given: defaultdict[Enrollment, Slots] = defaultdict(dict)
     problems = [] if rows else [_("Name at least one story.")]
     for row in rows:
         person, story = people.get(row.person), stories.get(row.story_id)
         free = rules.lowest_free_slot(taken[story], study.votes_per_story) if story else None
-        if problem := _problem(row, person, story, is_free=free is not None, had=had):
+        last = person.stories_submitted + held[person.pk] + len(given[person]) + 1 if person else 0
+        last += most_checks_among(last, every=study.check_every)
+        if problem := _problem(row, person, story, free, last, had):
             problems.append(_("Line %(line)s: %(problem)s") % {"line": row.line, "problem": problem})
         elif person and story:
             taken[story].add(free)
             had.add((person.pk, story))
             given[person][design.Candidate(story, row.story_id, 0)] = free
-    reserved = [one for person, slots in given.items() for one in _reservations(person, slots, now=now)]
-    if problems := problems + _cap_problems(reserved, study):
+    if problems:
         raise InvalidInput("\n".join(problems[:MOST_PROBLEMS]))
-    store_reserved(reserved, taken, slots=study.votes_per_story)
-    Enrollment.objects.filter(pk__in=[person.pk for person in given]).update(given_items=True)
     for person, slots in given.items():
+        reserved = _reservations(person, slots, person.stories_submitted + held[person.pk], now=now)
+        store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
         note = ", ".join(item.story_id for item in slots)
         record_about(person=person, type=Event.Type.ITEMS_GIVEN, by=by, now=now, note=note)
+    Enrollment.objects.filter(pk__in=[person.pk for person in given]).update(given_items=True)
     return len(given)
 
 
@@ -99,9 +102,14 @@ def _lock_people(study: Study, names: Collection[str]) -> dict[str, Enrollment]:
 
 
 def _problem(
-    row: GivenRow, person: Enrollment | None, story: int | None, *, is_free: bool, had: Collection[object]
+    row: GivenRow,
+    person: Enrollment | None,
+    story: int | None,
+    free: int | None,
+    last: int,
+    had: Collection[tuple[int, int]],
 ) -> str:
-    """Return why the row's story cannot be given to its person, or ""."""
+    """Return why the row's story cannot be given to its person, or "". It would be their ``last`` story."""
     if story is None:
         said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
     elif person is None:
@@ -110,17 +118,18 @@ def _problem(
         said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
     elif (person.pk, story) in had:
         said = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")
-    elif not is_free:
+    elif free is None:
         said = _("“%(story_id)s” has no free slot: all its votes are given or reserved. Leave the line out.")
+    elif last > person.study.story_cap:
+        said = _("“%(person)s” would get more stories than the limit, with hidden checks. Raise the limit.")
     else:
         return ""
     return said % (row._asdict() | {"state": person.get_state_display() if person else ""})
 
 
-def _reservations(person: Enrollment, slots: Slots, *, now: datetime) -> list[Assignment]:
-    """Return reservations of these stories, after those the person holds, in a seeded order of their own."""
+def _reservations(person: Enrollment, slots: Slots, before: int, *, now: datetime) -> list[Assignment]:
+    """Return reservations of these stories after ``before`` others, in a seeded order of the person's own."""
     study = person.study
-    before = person.stories_submitted + person.assignments.filter(state__in=HELD).count()
     served = design.in_order(list(slots), seed=study.serving_seed, person=person.pseudonym)
     return [
         Assignment(
@@ -130,22 +139,10 @@ def _reservations(person: Enrollment, slots: Slots, *, now: datetime) -> list[As
             slot=slots[item],
             slots=study.votes_per_story,
             given=True,
-            order_position=position,
+            order_position=before + number,
             option_seed=person.option_seed,
             served_at=now,
             lease_expires_at=NEVER,
         )
-        for position, item in enumerate(served, start=before + 1)
-    ]
-
-
-def _cap_problems(reserved: Sequence[Assignment], study: Study) -> list[str]:
-    """Return, for each person whose limit ends before these stories and hidden checks, what is wrong."""
-    last = {one.enrollment.pseudonym: one.order_position for one in reserved}
-    needed = {name: end + most_checks_among(end, every=study.check_every) for name, end in last.items()}
-    said = _("“%(person)s” would get up to %(stories)s stories, and the limit is %(cap)s. Raise the limit.")
-    return [
-        said % {"person": name, "stories": stories, "cap": study.story_cap}
-        for name, stories in needed.items()
-        if stories > study.story_cap
+        for number, item in enumerate(served, start=1)
     ]
