@@ -4,7 +4,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.actions import GivenRow, give_items, take_items_back
 from annotation.models import Enrollment, Study
@@ -49,11 +49,7 @@ def given_items(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         with ErrorsInForm(form, "stories"):
             people = give_items(study=study, rows=form.cleaned_data["stories"], **by_and_now(request))
-            said = ngettext(
-                "Given. %(people)s participant gets these stories first.",
-                "Given. %(people)s participants get these stories first.",
-                people,
-            )
+            said = _("Given. Participants who get these stories first: %(people)s.")
             messages.success(request, said % {"people": people})
             return redirect("dashboard:given_items", slug=study.slug)
     context = {"form": form, "people": progress_of(Enrollment.objects.filter(study=study))}
@@ -64,6 +60,5 @@ def given_items(request: HttpRequest, study: Study) -> HttpResponse:
 def take_back(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Take back what a participant was given and has not begun."""
     stories = take_items_back(enrollment=get_enrollment(study, pseudonym), **by_and_now(request))
-    said = ngettext("Taken back: %(stories)s story.", "Taken back: %(stories)s stories.", stories)
-    messages.success(request, said % {"stories": stories})
+    messages.success(request, _("Stories taken back: %(stories)s.") % {"stories": stories})
     return redirect("dashboard:given_items", slug=study.slug)

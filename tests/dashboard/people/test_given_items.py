@@ -47,7 +47,7 @@ def test_a_table_of_several_people_is_given_and_counted(client: Client, study: S
         + ["", f"{ids(3)[0]};{two.pseudonym}"]
     )
     page = client.post(HERE, {"stories": table}, follow=True)
-    assert "2 participants get these stories first." in page.content.decode()
+    assert "Participants who get these stories first: 2." in page.content.decode()
     assert waiting_for(one) == set(ids(0, 1))
     assert waiting_for(two) == set(ids(2, 3))
     builders.vote(one)
@@ -58,7 +58,7 @@ def test_a_table_of_several_people_is_given_and_counted(client: Client, study: S
     person = client.get(f"/studies/main/people/{one.pseudonym}/").content.decode()
     assert "Stories given by name: 2, answered: 1, still to answer: 1" in person
     other = client.post(f"{HERE}{one.pseudonym}/back/", follow=True).content.decode()
-    assert "Taken back: 1 story." in other
+    assert "Stories taken back: 1." in other
     assert cells(client)[1][1:] == ["qualified", "1", "1", "0", "–"]
 
 
