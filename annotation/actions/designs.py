@@ -229,6 +229,8 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: boo
     ``given``: also what was given to them by name; a lease that goes on is an ordinary one from now on.
     Callers hold the enrollment's lock. Stories are locked in the order of their ids (docs/adr/0003).
     """
+    if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
+        enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
     theirs = Assignment.objects.filter(enrollment=enrollment, state__in=states)
     held = list(theirs.select_for_update(of=("self",), no_key=True))
@@ -236,8 +238,6 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: boo
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
         let_go(held=held, given=given)
-    if given:
-        enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
 
 
 def lock_story_of(assignment: Assignment) -> None:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import GivenRow
+from annotation.actions import GivenRow, designs, leases
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Enrollment, Study
 from annotation.rules import Reason, Refusal
 from tests import builders
-from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
+from tests.concurrency.racing import (
+    Overtaking,
+    errors,
+    race,
+    slowly,
+    together,
+    wait_until_blocking,
+    without_constraint,
+    without_locks,
+)
 from tests.concurrency.serving import claiming, everything_holds
+from tests.concurrency.test_design import suspend, withdraw
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STORY = "story_00000_sev1"
@@ -84,4 +95,36 @@ def test_lists_crowds_and_leavers_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(isinstance(error, InvalidInput) for error in errors(outcomes))
     taken = Counter(Assignment.objects.living().values_list("story", flat=True))
     assert max(taken.values()) <= 2
+    assert everything_holds()
+
+
+def take_back(person: Enrollment) -> object:
+    return actions.take_items_back(enrollment=person, by=None, now=timezone.now())
+
+
+@pytest.mark.parametrize("leave", [suspend, withdraw, take_back])
+def test_nothing_is_kept_for_a_leaver_whose_lease_the_sweep_ends(
+    monkeypatch: pytest.MonkeyPatch, leave: Callable[[Enrollment], object]
+) -> None:
+    """The sweep makes the story on their screen reserved again, while they leave and give all back."""
+    study = builders.make_study(stories=2, votes_per_story=1)
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    (person,) = builders.qualified(study, now=an_hour_ago)
+    giving(study, person, STORY, "story_00001_sev1")()
+    builders.claim(person, now=an_hour_ago)
+    overtaking, let_go = Overtaking(), designs.let_go
+
+    def slow(*, held: list[Assignment]) -> None:
+        overtaking.wait_inside(0)
+        wait_until_blocking()
+        let_go(held=held)
+
+    monkeypatch.setattr(leases, "let_go", slow)
+
+    outcomes = race(
+        lambda: leases.free_expired_leases(now=timezone.now()), overtaking.overtake(lambda: leave(person))
+    )
+
+    assert not errors(outcomes)
+    assert not Assignment.objects.living().exists()
     assert everything_holds()

@@ -31,10 +31,9 @@ def signed_in(client: Client, study: Study, role: Role = Role.RESEARCHER) -> Cli
 
 
 def cells(client: Client) -> list[list[str]]:
-    page = html.fromstring(client.get(HERE).content)
-    return [
-        [" ".join(cell.text_content().split()) for cell in row.iterchildren()] for row in page.iter("tr")
-    ][1:]
+    rows = html.fromstring(client.get(HERE).content).iter("tr")
+    texts = [["".join(map(str, cell.itertext())) for cell in row.iterchildren()] for row in rows]
+    return [[" ".join(text.split()) for text in row] for row in texts[1:]]
 
 
 def test_a_table_of_several_people_is_given_and_counted(client: Client, study: Study) -> None:
