@@ -42,7 +42,7 @@ def set_design(
         raise InvalidStudy(problems={"design": _("The study has been opened, so its design stays.")})
     column = study.protocol.columns.get(by_column, by_column) if load else ""
     said = ""
-    if load and (study.only_given or Assignment.objects.living().filter(story__study=study).exists()):
+    if load and (study.only_given or Assignment.objects.filter(story__study=study, given=True).exists()):
         said = _("Stories are given by name here. Take them back, and choose another order of stories first.")
     if load and column not in Study.StratumField:
         known = ", ".join((*study.protocol.columns, *Study.StratumField.values))

@@ -339,7 +339,7 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     if "pay_rate" in changed:
         problem = pay_problem(state=study.state, before=study.pay_rate, after=changed["pay_rate"])
         refused |= {"pay_rate": problem} if problem else {}
-    if "votes_per_story" in changed and Assignment.objects.living().filter(story__study=study).exists():
+    if "votes_per_story" in changed and Assignment.objects.filter(story__study=study, given=True).exists():
         refused |= {"votes_per_story": _("Take back the stories that you gave by name first.")}
     if changed.get("serving_order") == Study.ServingOrder.GIVEN and study.stratum_field:
         refused |= {"serving_order": _("This study has a design, which decides who gets which story.")}
