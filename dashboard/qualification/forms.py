@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Story, Study
 from annotation.protocols.base import Part
-from annotation.protocols.multiple_choice import QUESTION
-from annotation.protocols.multiple_choice.item import right_key
+from annotation.protocols.multiple_choice import QUESTION, right_key
 from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
 from dashboard.settings.forms import StudyForm, choose, number, one_of, prose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts

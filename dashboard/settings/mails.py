@@ -25,7 +25,7 @@ from accounts.rate_limits import address_of_client
 from annotation import actions
 from annotation.models import Invitation, Study
 from annotation.rights import invitation_status
-from annotation.tokens import InvalidToken, InvitationClaim, invitation_token, read_invitation_token
+from annotation.tokens import InvalidToken, invitation_token, read_invitation_token
 from recruitment.errors import NotQueued
 from recruitment.links import absolute
 from recruitment.mails import compose, hand_over
@@ -69,15 +69,15 @@ def _mail(invitation: Invitation, language: str) -> EmailMessage:
 
 def invitation_link(invitation: Invitation) -> str:
     """Return the absolute address. Anybody who has it can accept the invitation."""
-    token = invitation_token(InvitationClaim(invitation.pk, invitation.nonce))
+    token = invitation_token(invitation.pk, invitation.nonce)
     return absolute(reverse("dashboard:invited", kwargs={"token": token}))
 
 
 def invitation_of(token: str) -> Invitation:
     """Return the invitation whose link has this token. Raise ``annotation.tokens.InvalidToken``."""
-    claim = read_invitation_token(token)
-    found = Invitation.objects.select_related("study", "invited_by").filter(pk=claim.invitation_id).first()
-    if found is None or not constant_time_compare(found.nonce, claim.nonce):
+    invitation_id, nonce = read_invitation_token(token)
+    found = Invitation.objects.select_related("study", "invited_by").filter(pk=invitation_id).first()
+    if found is None or not constant_time_compare(found.nonce, nonce):
         raise InvalidToken
     return found
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from annotation.protocols.multiple_choice import QUESTION
-from annotation.protocols.multiple_choice.item import key_of
+from annotation.protocols.multiple_choice import QUESTION, key_of
 from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts
 from publishing.statistics.scored import AnsweredItem, accuracy

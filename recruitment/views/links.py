@@ -60,15 +60,13 @@ NOT_QUEUED = gettext_lazy("We couldn’t send the mail. Please try again in a wh
 def arrive(request: HttpRequest, token: str) -> HttpResponse:
     """Welcome the owner of a personal link; start the visit on POST. A GET changes nothing."""
     try:
-        claim = read_personal_token(token)
+        enrollment_id, link_key = read_personal_token(token)
     except InvalidToken:
         return wrong_link(request, token)
-    enrollment = (
-        Enrollment.objects.select_related("study", "annotator").filter(pk=claim.enrollment_id).first()
-    )
+    enrollment = Enrollment.objects.select_related("study", "annotator").filter(pk=enrollment_id).first()
     if enrollment is None:
         return link_problem(request, LinkProblem.GONE)
-    if enrollment.link_key != claim.link_key or enrollment.annotator.erased_at:
+    if enrollment.link_key != link_key or enrollment.annotator.erased_at:
         return revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_BY_STUDY_STATE:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
