@@ -96,7 +96,6 @@ def _trigger(
     *,
     condition: pgtrigger.Condition | None = None,
 ) -> pgtrigger.Trigger:
-    """Make a trigger that runs ``func`` (PL/pgSQL) on a row before or after the operation."""
     return pgtrigger.Trigger(name=name, operation=operation, when=when, func=func, condition=condition)
 
 

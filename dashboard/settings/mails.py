@@ -31,8 +31,6 @@ from recruitment.links import absolute
 from recruitment.mails import compose, hand_over
 from recruitment.queue import queue_mail, queue_or_fail
 
-INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
-
 
 @transaction.atomic
 def invite(
@@ -45,7 +43,7 @@ def invite(
     """
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
-        queue_mail(INVITATION_TASK, invitation.pk, language)
+        queue_mail("dashboard.tasks.mail_member_invitation", invitation.pk, language)
     return invitation
 
 
@@ -82,9 +80,6 @@ def invitation_of(token: str) -> Invitation:
     return found
 
 
-TASK = "dashboard.tasks.mail_account_link"
-
-
 class AccountAdapter(DefaultAccountAdapter):
     """Let workers send django-allauth's mails, and tell it the true address of clients."""
 
@@ -108,7 +103,8 @@ def ask_for_link(address: EmailAddress | None) -> None:
     if not settings.SENDS_MAIL:
         raise NotQueued(_("This site sends no mail."))
     problem = _("We couldn’t send the mail. Please try again in a while.")
-    queue_or_fail(TASK, address and address.pk, translation.get_language(), problem=problem)
+    task, language = "dashboard.tasks.mail_account_link", translation.get_language()
+    queue_or_fail(task, address and address.pk, language, problem=problem)
 
 
 def ask_for_password_link(address: str) -> None:

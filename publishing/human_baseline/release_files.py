@@ -80,7 +80,6 @@ def document(directory: Path, layout: rows.Layout, source: Mapping[str, Any]) ->
 
 
 def _questions(directory: Path, layout: rows.Layout, ids: Collection[str]) -> dict[str, rows.Row]:
-    """Return these questions, each with its set and its core."""
     found = {}
     for one in layout.question_sets:
         stories = _read(directory / rows.config_path(rows.STORY_CONFIG))

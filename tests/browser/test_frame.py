@@ -96,8 +96,8 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     # The platform says so, and the worker is let at the stories.
     platform = marketplace(double, study.environment)
     actions.reconcile(campaign=test, marketplace=platform, now=timezone.now())
-    for grant in actions.due_grants(now=timezone.now()):
-        actions.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
+    for grant in actions.grants.due_grants(now=timezone.now()):
+        actions.grants.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
 
     # A frame that keeps our origin, and the worker goes on in a window of its own half-way.
