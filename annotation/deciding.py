@@ -1,4 +1,4 @@
-"""How the votes on a story decide it, and how many votes a story should get. Pure. See docs/adr/0048.
+"""How the votes on a story decide it, and how many votes a story should get. Pure. See docs/adr/0049.
 
 Votes are given as their objections: one set per vote, with the questions whose answer counts against the
 story.

@@ -16,7 +16,6 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import condition, require_safe
 
-from annotation.deciding import span
 from annotation.downloads import RELEASES, download
 from annotation.models import Study
 from publishing.actions.releases import COUNTS
@@ -116,7 +115,6 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
 
 
 def _away(request: HttpRequest, release: Release) -> HttpResponse:
-    """Say that the files are not in place."""
     context = {"release": _shown(release)}
     return render(request, "publishing/away.html", context, status=503)
 
@@ -134,7 +132,7 @@ def _shown(release: Release) -> dict[str, Any]:
         "filter": release.filter_name,
         "validated": rule.validates,
         "selects": rule.selects,
-        "votes_per_story": span(release.votes_per_story, release.most_votes),
+        "votes_per_story": release.votes_told,
         "archives": [
             (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
             for kind in ARCHIVES

@@ -1,7 +1,7 @@
 """The slots of stories: lock stories, see which slots are taken, and how many a story has.
 
 In most studies every story has as many slots as the study asks for votes. Where the number of votes is
-adaptive, a story has more once its votes leave it undecided. See docs/adr/0048.
+adaptive, a story has more once its votes leave it undecided. See docs/adr/0049.
 """
 
 from collections import Counter, defaultdict

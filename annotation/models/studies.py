@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
-from accounts.schema import between, check, final, optional, optional_time, unique
+from accounts.schema import between, check, final, optional, optional_number, optional_time, unique
 from annotation import deciding
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
@@ -49,14 +49,11 @@ class Study(models.Model):
         READY = "ready", _("qualification round ready")
 
     class ServingOrder(models.TextChoices):
-        """The order in which stories are served."""
-
         STARTED = "started", _("stories that others have started come first")
         OWN = "own", _("every participant starts at a place of their own")
+        GIVEN = "given", _("only stories that you give to participants by name")
 
     class OptionOrder(models.TextChoices):
-        """The order of a question's options."""
-
         FIXED = "fixed", _("the same for everybody")
         PERSON = "person", _("drawn for each participant")
 
@@ -178,12 +175,8 @@ class Study(models.Model):
     check_minimum = models.PositiveSmallIntegerField(
         default=3, help_text=_("Number of answered checks from which failures have consequences.")
     )
-    check_warn_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that warns; empty: none does.")
-    )
-    check_suspend_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that suspends; empty: none does.")
-    )
+    check_warn_percent = optional_number(_("Share of failed checks that warns; empty: none does."))
+    check_suspend_percent = optional_number(_("Share of failed checks that suspends; empty: none does."))
     pay_rate = models.DecimalField(
         _("Pay per hour"),
         max_digits=8,
@@ -312,6 +305,11 @@ class Study(models.Model):
     def protocol(self) -> Protocol:
         """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
+
+    @property
+    def only_given(self) -> bool:
+        """Return True if people get no stories but those given to them by name."""
+        return self.serving_order == self.ServingOrder.GIVEN
 
     def asked_of_people(self, *, at_end: bool) -> list[str]:
         """Return the questions about themselves that people are still asked: at the end, or before."""

@@ -24,7 +24,6 @@ from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
 from publishing.queries import asked_questions, snapshot
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
 from publishing.study_filters import filters_of
@@ -86,9 +85,9 @@ def figures(
     filters = filters_of(study, FILTERS)
     comparison, people = Comparison(study.votes_per_story, filters), PeopleTally()
     rule = next(iter(filters.values()))
-    scored = ScoredTally(study.protocol_name, study.votes_per_story)
-    numbers = study.votes_per_story, study.most_votes
-    statistics = StatisticsTally(asked_questions(study), scored=scored, votes=numbers)
+    statistics = StatisticsTally(
+        asked_questions(study), study.protocol_name, study.votes_per_story, study.most_votes
+    )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study, rule))

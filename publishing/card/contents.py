@@ -6,22 +6,15 @@ from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
 from publishing.facts import AskedQuestion, ReleaseFacts, Statement
+from publishing.files import rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    BASELINE,
-    DROPPED_PATH,
-    RESULTS_PATHS,
-    SKIPS_PATH,
-    VOTES_PATH,
-    Layout,
-    config_path,
-)
+from publishing.files.rows import Layout
 from publishing.results import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
 )
-"""Meanings of files, columns and items of the statement, by table of ``text/meanings.toml``."""
+"""What releases call files, columns, items of the statement, figures and reasons, by table of the file."""
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
 
@@ -40,20 +33,20 @@ def summary_of(path: str, *, selects: bool) -> str:
 
 def configs(layout: Layout, results: PerItem | None) -> dict[str, str]:
     """Return the paths of the files that ``datasets`` loads, by the names of their configurations."""
-    found = {config: config_path(config) for config in layout.configs}
+    found = {config: rows.config_path(config) for config in layout.configs}
     return found | ({results.config: results.path} if results else {})
 
 
 def copied(layout: Layout, results: PerItem | None) -> list[str]:
     """Return the paths of the files that have a Parquet copy."""
-    return [*configs(layout, results).values(), VOTES_PATH, SKIPS_PATH]
+    return [*configs(layout, results).values(), rows.VOTES_PATH, rows.SKIPS_PATH]
 
 
 def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
     """Return the files of a release, and its folders of several files, which end in a slash."""
-    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
-    there |= {path: bool(results and path == results.path) for path in RESULTS_PATHS}
-    return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
+    there = {rows.BASELINE: with_baseline, rows.DROPPED_PATH: selects}
+    there |= {path: bool(results and path == results.path) for path in rows.RESULTS_PATHS}
+    return [*map(rows.config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 
 def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@
  * either DECISIONS about anybody, or as many as you like about one person. What participants and time do is
  * not bounded. Outside: hidden checks (they have no slot), imported votes, another number of votes per story,
  * publishing, and deadlocks (PostgreSQL ends one transaction, which then has stored nothing).
- * With ADAPTIVE, a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0048). What
+ * With ADAPTIVE, a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0049). What
  * votes say is not modelled: whenever the votes change, the story may be undecided or not.
  *
  * By hand: spin -a -DABOUT_ONE=1 slots.pml && cc -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
@@ -42,6 +42,9 @@
 #ifndef ADAPTIVE
 #define ADAPTIVE 0 /* 1: only studies with an adaptive number of votes */
 #endif
+#ifndef NAMED
+#define NAMED 0 /* 1: also studies without a design in which stories are given by name */
+#endif
 #define PEOPLE 3
 #define STORIES 2
 #define SLOTS 2
@@ -56,6 +59,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * constraint one_assignment_per_person_and_story
  * constraint one_lease_at_a_time_per_person
  * constraint slot_is_one_of_the_storys_slots
+ * constraint nothing_given_by_name_expires
  * Of a design; they see the rows of one person, behind lock_person, and are left out:
  * constraint one_living_assignment_per_place_in_a_stratum
  * constraint place_is_one_of_the_load
@@ -67,7 +71,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes serving._take_slot_again
  * writes serving._settle_slot
  * writes designs.let_go
- * writes designs.reserve_set
+ * writes designs.store_reserved
  * writes skips.skip_story
  * writes exclusions.stop_counting
  * writes exclusions.count_again
@@ -108,7 +112,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
-#define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve_set */
+#define RESERVING_MARKS_FULL 34      /* mark_full in designs.store_reserved */
 #define HOLDERS_KEEP_SLOTS 35        /* holders[story]) in slots.settled */
 #define VOTE_SETTLES 36              /* settle_slots in serving._record */
 #define CHANGE_SETTLES 37            /* settle_slots in votes.change_vote */
@@ -149,6 +153,7 @@ byte visit[6];         /* WorkSession.state */
 bit alone[6];          /* a VoteExclusion of this one assignment is in force */
 bit credited[6];       /* Skip.credited */
 bit voted[6];          /* there is a Vote of revision 1 */
+bit given[6];          /* Assignment.given while it is held: afterwards it only tells what happened */
 bit surplus[6];        /* the newest Vote has a surplus_reason */
 bit free[2] = 1;       /* Story.has_free_slot */
 byte wanted[2] = SLOTS; /* Study.votes_per_story + Story.extra_votes */
@@ -171,6 +176,7 @@ bit no_place;          /* take_place finds none in the person's load: only the p
 bit designed;          /* the study has a design: items are reserved before they are leased */
 bit adaptive;          /* the study has an adaptive number of votes, from 1 to SLOTS */
 bit open_end;          /* if this step changes votes, they leave the story undecided */
+bit named;             /* stories are given by name */
 hidden byte x, y, i, number, was_leased, was_qualified;
 hidden int swap, key[3], key_of_story[2];
 
@@ -182,7 +188,7 @@ hidden int swap, key[3], key_of_story[2];
 #define is_final(x) (state[x] == NO_ROW || state[x] == SURPLUS || state[x] == DISPLACED)
 #define taken(s, number) (slot[at(0, s)] == number || slot[at(1, s)] == number || slot[at(2, s)] == number)
 #define holders(s) ((slot[at(0, s)] != 0) + (slot[at(1, s)] != 0) + (slot[at(2, s)] != 0))
-#define given(s) (counting(at(0, s)) + counting(at(1, s)) + counting(at(2, s)))
+#define answers(s) (counting(at(0, s)) + counting(at(1, s)) + counting(at(2, s)))
 #define lowest_free(s) (holders(s) >= wanted[s] -> 0 : (!taken(s, 1) -> 1 : (!taken(s, 2) -> 2 : 0)))
 #define holds(p) (state[at(p, 0)] == LEASED || state[at(p, 1)] == LEASED)
 #define person_is_free(p) (doing[p] == IDLE \
@@ -198,11 +204,11 @@ hidden int swap, key[3], key_of_story[2];
 inline mark_full(its) { if :: holders(its) == wanted[its] -> free[its] = 0 :: else fi }
 
 #define most_of(one, other) (one > other -> one : other)
-#define votes_wanted(its) (given(its) > 1 -> given(its) : 1 + undecided[its])
+#define votes_wanted(its) (answers(its) > 1 -> answers(its) : 1 + undecided[its])
 #define slots_wanted(its) most_of(votes_wanted(its), holders(its))
 
 /* What the votes say, after they changed; it is in no row. */
-inline say(its) { undecided[its] = adaptive && open_end && given(its) == 1 }
+inline say(its) { undecided[its] = adaptive && open_end && answers(its) == 1 }
 
 /* settle_slots */
 inline settle(its) {
@@ -215,12 +221,16 @@ inline settle(its) {
 }
 
 /* let_go; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
-inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; free[its] = 1 }
+inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; given[z] = 0; free[its] = 1 }
+
+/* let_go of a lease on a story that was given by name: it waits for the same person */
+inline keep() { state[x] = RESERVED; visit[x] = OPEN }
 
 inline end_reservations() {
 	for (i : 0 .. STORIES - 1) {
 		y = at(p, i);
-		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi
+		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi;
+		given[y] = 0 /* a lease that goes on is an ordinary one */
 	}
 }
 
@@ -306,7 +316,7 @@ inline record_vote() {
 		:: state[x] == SKIPPED -> skipped[p]--; submitted[p] = submitted[p] + !(credited[x] && guard(SKIP_IS_NOT_PAID_TWICE))
 		:: else -> submitted[p]++
 		fi;
-		credited[x] = 0;
+		credited[x] = 0; given[x] = 0;
 		voted[x] = !surplus[x] || guard(LATE_VOTE_IS_STORED);
 		if
 		:: surplus[x] -> state[x] = SURPLUS; slot[x] = 0; visit[x] = OPEN
@@ -325,7 +335,7 @@ inline skip_story() {
 	if :: moved -> visit[x] = OPEN :: else fi;
 	credited[x] = skipped[p] < ALLOWANCE;
 	skipped[p]++; submitted[p] = submitted[p] + credited[x];
-	state[x] = SKIPPED; slot[x] = 0;
+	state[x] = SKIPPED; slot[x] = 0; given[x] = 0;
 	if :: guard(SKIP_SETTLES) -> settle(s) :: else fi
 }
 
@@ -397,7 +407,11 @@ inline confirm_session() {
 
 inline doubt_session() {
 	visit[x] = UNCONFIRMED;
-	if :: state[x] == LEASED -> end_lease(x, s); settle(s); end_reservations() :: else fi;
+	if
+	:: state[x] == LEASED && given[x] -> keep()
+	:: state[x] == LEASED && !given[x] -> end_lease(x, s); settle(s); if :: !named -> end_reservations() :: else fi
+	:: else
+	fi;
 	if :: guard(DOUBT_STOPS_COUNTING) -> stop(x, s, DOUBTED) :: else fi
 }
 
@@ -420,6 +434,9 @@ inline check() {
 		assert(answered(i) == voted[i]);
 		/* Invariant 3: what does not count has its reason, and what has one does not count. */
 		assert(surplus[i] == (state[i] == SURPLUS));
+		/* What was given by name waits for whoever may get it, and nothing else is reserved without a design. */
+		assert(!given[i] || (held(i) && standing[i / STORIES] == QUALIFIED)); /* nothing_given_by_name_expires */
+		assert(state[i] != RESERVED || designed || given[i]);
 		assert(!living(i) || (standing[i / STORIES] != OUT && !alone[i] && visit[i] != UNCONFIRMED));
 		assert(state[i] != PENDING || visit[i] == OPEN);
 		assert(state[i] != DOUBTED || visit[i] == UNCONFIRMED);
@@ -446,7 +463,7 @@ inline check() {
 #define exchange(field, one, two) swap = field[one]; field[one] = field[two]; field[two] = swap
 inline exchange_rows(one, two) {
 	exchange(state, one, two); exchange(slot, one, two); exchange(visit, one, two); exchange(alone, one, two);
-	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two)
+	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two); exchange(given, one, two)
 }
 #define code(x) (state[x] + 11 * (visit[x] + 3 * (alone[x] + 2 * credited[x])))
 inline order_people(one, two) {
@@ -501,7 +518,7 @@ init {
 	:: else
 	fi;
 #else
-	if :: designed = 0 :: DESIGNS && !ADAPTIVE -> designed = 1 fi;
+	if :: designed = 0 :: DESIGNS && !ADAPTIVE -> designed = 1 :: NAMED && !ADAPTIVE -> named = 1 fi;
 	adaptive = ADAPTIVE;
 #endif
 	if :: adaptive -> wanted[0] = 1; wanted[1] = 1 :: else fi;
@@ -546,8 +563,16 @@ init {
 			(!holds(p) || !guard(CLAIM_HOLDS_ONE)) ->
 			d_step { x = it; lease_reserved() }
 
+		/* give_items, take_items_back */
+		:: named && doing[p] == IDLE && standing[p] == QUALIFIED && free[s] && (state[it] == NO_ROW || state[it] == EXPIRED) ->
+			d_step { x = it; number = lowest_free(s); reserve(); given[x] = 1 }
+		:: named && s == 0 && doing[p] == IDLE ->
+			d_step { end_reservations(); i = 0 }
+
 		/* free_expired_leases, give_back_story, release_lease */
-		:: held(it) && assignment_is_free(p, s) ->
+		:: given[it] && state[it] == LEASED && assignment_is_free(p, s) ->
+			d_step { x = it; keep() }
+		:: held(it) && !given[it] && assignment_is_free(p, s) ->
 			d_step {
 				x = it; y = free[s]; end_lease(x, s);
 				if :: !guard(SWEEP_FREES_STORY) -> free[s] = y :: else fi;
