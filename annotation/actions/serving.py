@@ -306,8 +306,7 @@ def _give_out(
     Slots are counted in a new statement after locking, because the search may have seen the story before
     the previous holder of the lock changed it.
     """
-    study = enrollment.study
-    slots, taken = study.votes_per_story + story.extra_votes, taken_slots(story.pk)
+    slots, taken = enrollment.study.votes_per_story + story.extra_votes, taken_slots(story.pk)
     slot = rules.lowest_free_slot(taken, slots)
     if slot is None:
         # The flag is a copy of what the rows say; a wrong one must not stop the study.
@@ -315,8 +314,7 @@ def _give_out(
         Story.objects.filter(pk=story.pk).mark_full()
         return None
     was_last = len(taken) + 1 == slots
-    most = study.slots_per_story
-    return _lease(story, enrollment, session, slot=slot, slots=most, was_last=was_last, now=now)
+    return _lease(story, enrollment, session, slot=slot, was_last=was_last, now=now)
 
 
 def _lease(
@@ -325,7 +323,6 @@ def _lease(
     session: WorkSession | None,
     *,
     slot: int | None = None,
-    slots: int = 0,
     was_last: bool = False,
     now: datetime,
 ) -> Assignment:
@@ -337,7 +334,7 @@ def _lease(
         option_seed=enrollment.option_seed,
         state=Assignment.State.LEASED,
         slot=slot,
-        slots=slots,
+        slots=enrollment.study.slots_per_story if slot else 0,
         order_position=enrollment.stories_submitted + 1,
         served_at=now,
         lease_expires_at=now + enrollment.study.lease,
