@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User, locked
 from annotation import design, rules
-from annotation.actions.designs import NEVER, let_go_of, lock_in_order, slots_taken, store_reserved
+from annotation.actions.designs import NEVER, let_go_of, store_reserved
 from annotation.actions.events import record_about
+from annotation.actions.slots import lock_in_order, slots_taken
 from annotation.errors import InvalidInput
 from annotation.hidden_checks import most_checks_among
 from annotation.models import HELD, Assignment, Enrollment, Event, Story, Study

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from annotation import actions
 from annotation.models import Study
 from dashboard.figures import compute
 from dashboard.settings.configuration import parse_configuration
@@ -47,7 +48,7 @@ def half_done() -> Study:
         for _ in range(2 if place < 2 else 1):
             held = builders.claim(person)
             objects = held.story.order_key != study.stories.order_by("order_key")[0].order_key and place == 1
-            builders.actions.record_vote(
+            actions.record_vote(
                 assignment_id=held.pk,
                 enrollment=person,
                 submitted=builders.answers(q3="no") if objects else builders.ALL_YES,
