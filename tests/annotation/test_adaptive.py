@@ -15,7 +15,7 @@ from annotation import actions, queries
 from annotation.actions.skips import skip_story
 from annotation.actions.slots import settle_slots
 from annotation.deciding import adaptive_problem
-from annotation.errors import InvalidStudy
+from annotation.errors import InvalidInput, InvalidStudy
 from annotation.models import Assignment, Enrollment, Event, Story, Study
 from annotation.protocols import all_protocols
 from annotation.rules import Reason, Refusal
@@ -353,6 +353,20 @@ def test_design_and_adaptive_number_refuse_each_other_with_a_remedy() -> None:
     actions.set_design(study=study, by_column="scenario_name", load={scenario: 1}, by=None, now=NOW)
     with pytest.raises(InvalidStudy, match="Remove the design"):
         actions.change_study(study=study, changes={"most_votes": 5}, by=None, now=NOW)
+
+
+def test_no_story_is_given_by_name_where_the_number_is_adaptive() -> None:
+    study = make()
+    person = builders.qualified(study)[0]
+    row = actions.GivenRow(1, Story.objects.get().story_id, person.pseudonym)
+    with pytest.raises(InvalidInput, match="none can be given by name"):
+        actions.give_items(study=study, rows=[row], by=None, now=NOW)
+    draft = builders.make_study("draft", opened=False)
+    person = builders.qualified(draft)[0]
+    row = actions.GivenRow(1, Story.objects.filter(study=draft)[0].story_id, person.pseudonym)
+    actions.give_items(study=draft, rows=[row], by=None, now=NOW)
+    with pytest.raises(InvalidStudy, match="Take back the stories"):
+        actions.change_study(study=draft, changes={"most_votes": 5}, by=None, now=NOW)
 
 
 def test_database_refuses_what_the_settings_refuse() -> None:
