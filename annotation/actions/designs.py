@@ -116,7 +116,7 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
         update_fields=_REVIVED,
     )
     full = [pk for pk in of if len(taken[pk]) == study.votes_per_story]
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    Story.objects.filter(pk__in=full).mark_full()
     return True
 
 
@@ -191,7 +191,7 @@ def take_place(*, assignment: Assignment) -> bool:
 def let_go(*, held: list[Assignment]) -> None:
     """End leases and reservations, and free their slots. Callers hold the locks of both rows."""
     Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED)
-    Story.objects.main().filter(pk__in={one.story_id for one in held}).update(has_free_slot=True)
+    Story.objects.filter(pk__in={one.story_id for one in held}).mark_free()
     left = [one for one in held if one.state == State.LEASED and (one.stratum_id or not one.slot)]
     if gone := {one.enrollment_id for one in left}:
         # Whoever lets an item or a check lie has left: the sweep gives the rest of their set back.

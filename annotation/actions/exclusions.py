@@ -166,7 +166,7 @@ def stop_counting(*, assignments: QuerySet[Assignment], become: Assignment.State
     holding = assignments.filter(state__in=ANSWERED_WITH_SLOT)
     stories = lock_stories(holding)
     stopped = holding.update(state=become)
-    Story.objects.main().filter(pk__in=stories).update(has_free_slot=True)
+    Story.objects.filter(pk__in=stories).mark_free()
     return stopped
 
 
@@ -183,7 +183,7 @@ def count_again(*, assignments: QuerySet[Assignment]) -> Recount:
     settled = [_settle(assignment, taken[assignment.story_id], places) for assignment in found]
     full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    Story.objects.filter(pk__in=full).mark_full()
     counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
     return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
 

@@ -267,4 +267,4 @@ def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime
     record_events(study=study, type=Event.Type.VOTE_SUBMITTED, now=now, rows=rows)
     given = Counter(vote.assignment.story_id for vote, _, _ in votes)
     full = [story for story, number in given.items() if number == study.votes_per_story]
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    Story.objects.filter(pk__in=full).mark_full()

@@ -306,7 +306,7 @@ def _give_out(
     if slot is None:
         # The flag is a copy of what the rows say; a wrong one must not stop the study.
         logger.error("Story %s said it had a free slot but had none; mended.", story.pk)
-        Story.objects.filter(pk=story.pk).update(has_free_slot=False)
+        Story.objects.filter(pk=story.pk).mark_full()
         return None
     was_last = len(taken) + 1 == slots
     return _lease(story, enrollment, session, slot=slot, slots=slots, was_last=was_last, now=now)
@@ -367,7 +367,7 @@ def _take_slot_again(assignment: Assignment) -> bool:
     if assignment.stratum_id:
         assignment.save(update_fields=["place"])
     if len(taken) + 1 == assignment.slots:
-        Story.objects.filter(pk=assignment.story_id).update(has_free_slot=False)
+        Story.objects.filter(pk=assignment.story_id).mark_full()
     return True
 
 
@@ -377,7 +377,7 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
     is_doubted = bool(assignment.session and assignment.session.state == WorkSession.State.DOUBTED)
     if is_out or is_doubted:  # a doubted one waits without a slot, in case the platform confirms it after all
         if assignment.state in HELD:
-            Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
+            Story.objects.filter(pk=assignment.story_id).mark_free()
         return SurplusReason.NOT_QUALIFIED if is_out else SurplusReason.NONE
     needs_slot = assignment.slot is not None and assignment.state not in HELD
     if needs_slot and not _take_slot_again(assignment):

@@ -45,7 +45,7 @@ def skip_story(
     if assignment.state in HELD:
         if assignment.stratum_id:
             lock_story_of(assignment)
-        Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
+        Story.objects.filter(pk=assignment.story_id).mark_free()
     assignment.state = Assignment.State.SKIPPED
     assignment.save(update_fields=["state", "session"])
     skip = Skip.objects.create(

@@ -93,6 +93,14 @@ class StoryQuerySet(models.QuerySet["Story"]):
         """Filter the stories to be judged, without qualification stories and hidden checks."""
         return self.filter(role=Story.Role.MAIN)
 
+    def mark_free(self) -> None:
+        """Offer the main stories among these again, because they have a free slot."""
+        self.main().update(has_free_slot=True)
+
+    def mark_full(self) -> None:
+        """Offer these stories no longer, because their last slot is taken."""
+        self.update(has_free_slot=False)
+
 
 class Story(models.Model):
     """A story to judge, with its provenance. Its imported fields never change."""

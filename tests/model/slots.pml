@@ -75,26 +75,26 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CLAIM_LEAVES_OUT_OWN 4       /* NOT EXISTS in sql._NEXT_STORY */
 #define CLAIM_COUNTS_AFTER_LOCK 5    /* taken_slots in serving._give_out */
 #define CLAIM_MARKS_FULL 6           /* full_now in sql._GIVE_SLOT */
-#define SWEEP_FREES_STORY 7          /* has_free_slot=True in designs.let_go */
+#define SWEEP_FREES_STORY 7          /* mark_free in designs.let_go */
 #define VOTE_LOCKS_PERSON 8          /* lock_person in serving.record_vote */
 #define VOTE_LOCKS_ASSIGNMENT 9      /* lock_assignment in serving.lock_assignment_of */
 #define FIRST_VOTE_WINS 10           /* _first_receipt in serving._record */
 #define VOTE_ASKS_QUALIFIED 11       /* NOT_QUALIFIED in serving._settle_slot */
-#define UNQUALIFIED_VOTE_FREES 12    /* has_free_slot=True in serving._settle_slot */
+#define UNQUALIFIED_VOTE_FREES 12    /* mark_free in serving._settle_slot */
 #define VOTE_ASKS_DOUBTED 13         /* DOUBTED in serving._settle_slot */
 #define LATE_VOTE_TAKES_SLOT 14      /* _take_slot_again in serving._settle_slot */
 #define LATE_VOTE_LOCKS_STORY 15     /* lock_story_of in serving._take_slot_again */
 #define LATE_VOTE_IS_SURPLUS 16      /* lowest_free_slot in serving._take_slot_again */
 #define LATE_VOTE_IS_STORED 17       /* store_vote in serving._record */
-#define LATE_VOTE_MARKS_FULL 18      /* has_free_slot=False in serving._take_slot_again */
-#define SKIP_FREES_STORY 19          /* has_free_slot=True in skips.skip_story */
+#define LATE_VOTE_MARKS_FULL 18      /* mark_full in serving._take_slot_again */
+#define SKIP_FREES_STORY 19          /* mark_free in skips.skip_story */
 #define SKIP_IS_NOT_PAID_TWICE 20    /* is_credited_skip in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
 #define EXCLUSION_ENDS_LEASE 22      /* let_go_of in exclusions.exclude_annotator */
-#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in exclusions.stop_counting */
+#define EXCLUSION_FREES_STORY 23     /* mark_free in exclusions.stop_counting */
 #define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.count_again */
 #define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._settle */
-#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in exclusions.count_again */
+#define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.count_again */
 #define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._settle */
 #define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions._readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
@@ -102,7 +102,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
-#define RESERVING_MARKS_FULL 34      /* has_free_slot=False in designs.reserve_set */
+#define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve_set */
 #define GUARDS 34
 
 #ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
