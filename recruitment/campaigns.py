@@ -89,12 +89,18 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """Return a study's votes and what its story campaigns on a platform can still bring."""
-    votes = Assignment.objects.living().filter(story__study=study, story__role=Story.Role.MAIN)
+    """Return a study's votes and what its story campaigns on a platform can still bring.
+
+    Old versions of stories want no votes, so theirs are not counted.
+    """
+    stories = Story.objects.wanted().filter(study=study)
+    votes = Assignment.objects.living().filter(
+        story__study=study, story__role=Story.Role.MAIN, story__is_old_version=False
+    )
     numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(
-        wanted=Story.objects.main().filter(study=study).count() * study.votes_per_story,
+        wanted=stories.count() * study.votes_per_story,
         given=numbers["all"] - numbers["held"],
         held=numbers["held"] - (_reserved_for_later(study) if study.stratum_field else 0),
         offered=sum(free_places(found) * found.stories_per_visit for found in campaigns),

@@ -22,7 +22,8 @@
  * Bounded: decisions of researchers and platforms (exclude, readmit, suspend, reinstate, confirm, doubt) are
  * either DECISIONS about anybody, or as many as you like about one person. What participants and time do is
  * not bounded. Outside: hidden checks (they have no slot), imported votes, another number of votes per story,
- * publishing, and deadlocks (PostgreSQL ends one transaction, which then has stored nothing).
+ * publishing, revisions (an old version is never offered again), and deadlocks (PostgreSQL ends one
+ * transaction, which then has stored nothing).
  *
  * By hand: spin -a -DABOUT_ONE=1 slots.pml && cc -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
  * spin -DWITHOUT=11 removes a guard; ./pan -r then shows the steps of the violation that was found.

@@ -77,6 +77,7 @@ class Inspection(NarrativeProtocol):
         OVERLAP: _("a question in the words of the story"),
         **{code: LABELS_OF_CODES[code] for code in ("same_text", "near_duplicate")},
     }
+    revisable = ("narrative",)
     words = Words(_("story"), _("stories with questions, which are to be inspected"))
     follows = Procedure(
         "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "

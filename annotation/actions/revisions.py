@@ -1,0 +1,109 @@
+"""Revise a story: a new version is judged in its place, and every vote stays with the version it is about."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from accounts.models import User, locked
+from annotation.actions.enrollments import check_reason
+from annotation.actions.events import record_event
+from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.actions.story_files import LONGEST, unsaved_story
+from annotation.errors import InvalidInput, WrongState
+from annotation.importing.rows import Problem, SourceRow, StoryRow
+from annotation.importing.validation import check_rows
+from annotation.models import Event, LintFinding, Story, StoryRevision, Study
+
+_VERSION = re.compile(r"\.r(\d+)\Z")
+_LONGEST_STEM = 90
+
+
+@transaction.atomic
+def revise_story(
+    *, story: Story, texts: Mapping[str, str], reason: str, by: User | None, now: datetime
+) -> Story:
+    """Make a new version of a main story with other ``texts``, by key of its content. Return it.
+
+    Nobody is given the old version from here on. Its votes stay and count as before, and whoever holds it
+    may still answer it. A revision with the same texts as the story's last one returns the version that this
+    made. Raise :class:`ReasonMissing`, :class:`WrongState` for a story that cannot be revised or was revised
+    otherwise, and :class:`InvalidInput` for texts that are unchanged or that no import would take.
+    """
+    told = _("Give a reason of 1 to %(most)s characters.")
+    reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
+    study = locked(story.study)  # so that nobody closes it meanwhile
+    story = locked(story)  # after whoever is being given it
+    _check_revisable(story, study)
+    row = _revised_row(story, study, texts)
+    if story.is_old_version:
+        if story.revised_to.after.text_hash == row.text_hash:
+            return story.revised_to.after
+        raise WrongState(_("This story has been revised already. Revise its newest version."))
+    if row.text_hash == story.text_hash:
+        raise InvalidInput(_("The new text is the same as the old one."))
+    if Story.objects.filter(study=study, text_hash=row.text_hash).exists():
+        raise InvalidInput(_("The study has a story with this text already."))
+    new = unsaved_story(story.story_import, study, row)
+    new.save()
+    LintFinding.objects.bulk_create(
+        LintFinding(story=new, code=found.code, field=found.field, message=found.message)
+        for found in study.protocol.lint(row)
+    )
+    record_revision(before=story, after=new, reason=reason, by=by, at=now, now=now)
+    return new
+
+
+def record_revision(
+    *, before: Story, after: Story, reason: str, by: User | None, at: datetime, now: datetime
+) -> StoryRevision:
+    """Record that a story is the new version of another one, which nobody is given from here on."""
+    Story.objects.filter(pk=before.pk).update(has_free_slot=False, is_old_version=True)
+    made = StoryRevision.objects.create(before=before, after=after, reason=reason, by=by, at=at)
+    note, subject = f"{before.story_id}: {reason}", after.story_id
+    record_event(study=after.study, type=Event.Type.STORY_REVISED, by=by, now=now, subject=subject, note=note)
+    return made
+
+
+def _check_revisable(story: Story, study: Study) -> None:
+    """Raise :class:`WrongState` unless stories like this one may be revised now. Both are locked."""
+    if not study.protocol.revisable:
+        raise WrongState(_("The stories of this study cannot be revised."))
+    if story.role != Story.Role.MAIN:
+        raise WrongState(_("Only main stories can be revised."))
+    if study.state not in (Study.State.OPEN, Study.State.PAUSED):
+        raise WrongState(_("Stories are revised while their study is open or paused."))
+    if study.stratum_field:
+        raise WrongState(
+            _(
+                "This study has a design, in which everybody has a set of their own with the old version. "
+                "Import the new text into a study without a design."
+            )
+        )
+
+
+def _revised_row(story: Story, study: Study, texts: Mapping[str, str]) -> StoryRow:
+    """Return the story with these texts and an id of its own, as an import file would have it."""
+    protocol, known = study.protocol, story.as_row()
+    given = {name: texts[name] for name in protocol.revisable if name in texts}
+    changed = {**given, "story_id": _next_id(story), "core_id": story.core_id}
+    source = SourceRow("", story.source_line, protocol.source_row(known) | changed)
+    read = [*protocol.read([source])]
+    rows = [row for row in read if isinstance(row, StoryRow)]
+    found = [row for row in read if isinstance(row, Problem)] or [
+        *check_rows(rows, longest=LONGEST, parse=protocol.parse)
+    ]
+    if isinstance(found[0], Problem):
+        raise InvalidInput(f"{found[0].message} {found[0].remedy}")
+    return found[0]
+
+
+def _next_id(story: Story) -> str:
+    """Return an unused id for the next version: ``bench.r2`` for ``bench``, and ``bench.r3`` after that."""
+    stem, version = _VERSION.sub("", story.story_id)[:_LONGEST_STEM], _VERSION.search(story.story_id)
+    number = int(version[1]) + 1 if version else 2
+    while Story.objects.filter(study=story.study_id, story_id=f"{stem}.r{number}").exists():
+        number += 1
+    return f"{stem}.r{number}"
