@@ -59,6 +59,7 @@ def build(
     facts: ReleaseFacts,
     chunks: Iterable[Chunk],
     skips: Iterable[rows.Row] = (),
+    revisions: Iterable[rows.Row] = (),
     previous: Path | None = None,
     baseline: Baseline | None = None,
     report: Report = no_report,
@@ -67,8 +68,8 @@ def build(
 
     ``previous`` is the directory of the previous release, with which the card compares this one; ``baseline``
     has people's answers to questions of an earlier one. ``report`` is called for the steps after the reading
-    of stories. ``chunks`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
-    story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
+    of stories. ``chunks``, ``skips`` and ``revisions`` are consumed once, in this order; memory grows by 8
+    bytes per kept story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
     :class:`~publishing.errors.NothingToRelease` if the filter keeps no story (readers cannot load files
     without rows).
     """
@@ -89,6 +90,9 @@ def build(
         for skip in skips:
             skips_file.write(jsonl.line(skip))
     parquet.write_copy(writer, rows.SKIPS_PATH, rows.SKIP_COLUMNS)
+    if drafts := write_revisions(writer, revisions):
+        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
+        found.tally.drafts_revised = drafts
     if results := per_item(facts.protocol_name, facts.asked):
         if not any(file.size for file in writer.files if file.path == results.path):
             raise NothingToRelease(
@@ -104,6 +108,21 @@ def build(
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
     return BuiltRelease(writer.files, manifest_sha256, description)
+
+
+def write_revisions(writer: DirectoryWriter, revisions: Iterable[rows.Row]) -> int:
+    """Write the file of revisions, if there are any. Return how many first versions were revised."""
+    new, old = set(), set()
+    with writer.open(rows.REVISIONS_PATH) as file:
+        for row in revisions:
+            file.write(jsonl.line(row))
+            new.add(row["story_id"])
+            old.add(row["revised_from"])
+    if old:
+        parquet.write_copy(writer, rows.REVISIONS_PATH, rows.REVISION_COLUMNS)
+    else:
+        writer.discard(rows.REVISIONS_PATH)
+    return len(old - new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +162,11 @@ def write_stories(
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
-            verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
+            verdict = verdict_on(answers, judged.against, judged.verdict, story.is_old_version)
+            verdict = first_of_each(verdict, story)
             tally.add(story, verdict)
             statistics.add(story, votes, verdict, judged.decisions)
-            if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
+            if results and results_file and verdict.is_complete:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
             row = layout.story_row(story)
@@ -171,14 +191,19 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
         yield from chunk.stories
 
 
-def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
+def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str, bool], Verdict]:
     """Return the release's filter with cached verdicts; it is pure."""
     verdict_of = get_filter(facts.filter_name)
 
     @lru_cache(maxsize=_REMEMBERED)
-    def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
-        votes, counts_against = facts.votes_per_story, against.__contains__
-        return verdict_of(answers, votes_per_story=votes, counts_against=counts_against, decision=decision)
+    def verdict_on(answers: Answers, against: Against, decision: str, is_old_version: bool) -> Verdict:
+        return verdict_of(
+            answers,
+            votes_per_story=facts.votes_per_story,
+            counts_against=against.__contains__,
+            decision=decision,
+            is_old_version=is_old_version,
+        )
 
     return verdict_on
 

@@ -22,6 +22,8 @@ ONE_OF_EACH = "+one-of-each"
 ONLY_FIRST = "of kept stories with the same text, only the first by id stays"
 DUPLICATE = "duplicate"
 """The reason of a story that passed the filter but repeats the text of another one."""
+REVISED = "revised"
+"""The reason of an old version of a story, whatever its votes say."""
 VALID = "valid"
 """An expert's decision for a story; any other one is against it."""
 
@@ -48,6 +50,13 @@ class Verdict:
     reason: str = ""
     by_expert: bool = field(default=False, compare=False)
     """True if an expert decided, because the votes split."""
+    lacks_votes: bool = field(default=False, compare=False)
+    """True of an old version that was revised before it had all its votes."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the story has all its votes."""
+        return self.outcome is not Outcome.INCOMPLETE and not self.lacks_votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +92,14 @@ class StoryFilter:
         votes_per_story: int,
         counts_against: Callable[[Choice], bool],
         decision: str = "",
+        is_old_version: bool = False,
     ) -> Verdict:
         """Return the verdict on one story, given the choices of each counted vote.
 
         ``decision`` is an expert's (``valid`` or ``invalid``), if there is one.
 
-        A story that lacks votes is incomplete, whatever its answers so far. Raise
+        An old version of a story is dropped, whatever its votes say. Any other story that lacks votes is
+        incomplete, whatever its answers so far. Raise
         :class:`~publishing.errors.TooManyVotes` if there are more votes than the study asks for.
         """
         if len(votes) > votes_per_story:
@@ -96,6 +107,8 @@ class StoryFilter:
                 f"A story has {len(votes)} counted votes where the study asks for {votes_per_story}. "
                 "Run manage.py check_integrity to see which."
             )
+        if is_old_version:
+            return Verdict(Outcome.DROPPED, REVISED, lacks_votes=len(votes) < votes_per_story)
         if len(votes) < votes_per_story:
             return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {votes_per_story} votes")
         objections = [

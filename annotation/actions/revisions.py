@@ -36,7 +36,7 @@ def revise_story(
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     study = locked(story.study)  # so that nobody closes it meanwhile
     story = locked(story)  # after whoever is being given it
-    _check_revisable(story, study)
+    check_revisable(story=story, study=study)
     row = _revised_row(story, study, texts)
     if story.is_old_version:
         if story.revised_to.after.text_hash == row.text_hash:
@@ -67,8 +67,8 @@ def record_revision(
     return made
 
 
-def _check_revisable(story: Story, study: Study) -> None:
-    """Raise :class:`WrongState` unless stories like this one may be revised now. Both are locked."""
+def check_revisable(*, story: Story, study: Study) -> None:
+    """Raise :class:`WrongState` unless stories like this one may be revised now."""
     if not study.protocol.revisable:
         raise WrongState(_("The stories of this study cannot be revised."))
     if story.role != Story.Role.MAIN:

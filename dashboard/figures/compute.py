@@ -74,9 +74,10 @@ def figures(
     ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
     :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
-    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted``. ``finish``,
-    ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`. ``hourly``: votes by
-    :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days have them all.
+    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (of
+    an old version only those it has). ``finish``, ``seconds_per_vote``: of
+    :mod:`dashboard.figures.forecast`. ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`;
+    ``minutes``: by minute, if a few days have them all.
     ``by_severity``: ``name``, ``generated``, ``complete`` and ``kept`` of the stories of each severity, in
     its order; empty if stories have no severity. ``started``: stories with some but not all of their votes.
 
@@ -88,26 +89,29 @@ def figures(
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
-    started, written = 0, study.protocol.written
+    started, settled, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
-        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
-        complete = verdict.outcome is not Outcome.INCOMPLETE
+        answers = tuple([vote.answers for vote in votes])
+        verdict, objections = read(answers, judged.against, story.is_old_version)
+        complete = verdict.is_complete
+        settled += verdict.lacks_votes and study.votes_per_story - len(votes)
         statistics.add(story, votes, verdict, judged.decisions)
         people.see(story.story_id, _without(written, votes), judged.against, complete=complete)
         if complete:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
                 judged.verdict,
+                is_old_version=story.is_old_version,
             )
-        started += len(votes) > 0 and not complete
+        started += len(votes) > 0 and verdict.outcome is Outcome.INCOMPLETE
         by_minute.update([vote.submitted_at[:16] for vote in votes])
         if story.severity_original is not None:
             severities[story.severity_original][verdict.outcome] += 1
     minutes = Counter(
         {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}
     )
-    document, persons = _document(study, statistics, comparison, people, minutes, now=now)
+    document, persons = _document(study, statistics, comparison, people, minutes, settled, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
 
 
@@ -127,6 +131,7 @@ def _document(
     comparison: Comparison,
     people: PeopleTally,
     minutes: Counter[int],
+    settled: int,
     *,
     now: datetime,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -136,7 +141,7 @@ def _document(
     hourly: Counter[int] = Counter()
     for minute, votes in minutes.items():
         hourly[minute // 60] += votes
-    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story
+    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story - settled
     document = {
         "verdicts": {
             "stories": fared["generated"],
@@ -169,13 +174,16 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
     ]
 
 
-def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
+def _reading(study: Study) -> Callable[[Answers, Against, bool], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
     verdict_of = get_filter(DEFAULT_FILTER)
 
-    def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
+    def read(votes: Answers, against: Against, is_old_version: bool) -> tuple[Verdict, list[frozenset[str]]]:
         verdict = verdict_of(
-            votes, votes_per_story=study.votes_per_story, counts_against=against.__contains__
+            votes,
+            votes_per_story=study.votes_per_story,
+            counts_against=against.__contains__,
+            is_old_version=is_old_version,
         )
         return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
 

@@ -1,7 +1,7 @@
 """The files and columns of a release, their meanings, and the items of the researchers' statement. Pure."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
@@ -11,6 +11,7 @@ from publishing.files.rows import (
     BASELINE,
     DROPPED_PATH,
     RESULTS_PATHS,
+    REVISIONS_PATH,
     SKIPS_PATH,
     VOTES_PATH,
     Layout,
@@ -39,29 +40,33 @@ def summary_of(path: str, *, selects: bool) -> str:
     return usual if selects else other.get(path) or other.get(folder, usual)
 
 
-def configs(layout: Layout, results: PerItem | None) -> dict[str, str]:
-    """Return the paths of the files that ``datasets`` loads, by the names of their configurations."""
+def configs(layout: Layout, results: PerItem | None, *, also: Collection[str] = ()) -> dict[str, str]:
+    """Return the paths of the files that ``datasets`` loads, by the names of their configurations.
+
+    ``also`` has the paths that only some releases have, here and below: a baseline, or revisions.
+    """
     found = {config: config_path(config) for config in layout.configs}
-    return found | ({results.config: results.path} if results else {})
+    found |= {results.config: results.path} if results else {}
+    return found | ({name_of(REVISIONS_PATH): REVISIONS_PATH} if REVISIONS_PATH in also else {})
 
 
-def copied(layout: Layout, results: PerItem | None) -> list[str]:
+def copied(layout: Layout, results: PerItem | None, *, also: Collection[str] = ()) -> list[str]:
     """Return the paths of the files that have a Parquet copy."""
-    return [*configs(layout, results).values(), VOTES_PATH, SKIPS_PATH]
+    return [*configs(layout, results, also=also).values(), VOTES_PATH, SKIPS_PATH]
 
 
-def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
+def paths(layout: Layout, results: PerItem | None, *, selects: bool, also: Collection[str]) -> list[str]:
     """Return the files of a release, and its folders of several files, which end in a slash."""
-    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
+    there = {DROPPED_PATH: selects, **{path: path in also for path in (BASELINE, REVISIONS_PATH)}}
     there |= {path: bool(results and path == results.path) for path in RESULTS_PATHS}
     return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 
-def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
+def files(facts: ReleaseFacts, layout: Layout, *, also: Collection[str]) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
     selects = get_filter(facts.filter_name).selects
     results = per_item(facts.protocol_name, facts.asked)
-    found = paths(layout, results, selects=selects, with_baseline=with_baseline)
+    found = paths(layout, results, selects=selects, also=also)
     return [(code(path), summary_of(path, selects=selects)) for path in found]
 
 
@@ -77,10 +82,15 @@ def columns(
 
 
 def load_snippet(
-    layout: Layout, results: PerItem | None, *, directory: str = "path/to/this/directory"
+    layout: Layout,
+    results: PerItem | None,
+    *,
+    also: Collection[str] = (),
+    directory: str = "path/to/this/directory",
 ) -> str:
     """Return Python that loads every config from the directory, one line each."""
-    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in configs(layout, results)]
+    found = configs(layout, results, also=also)
+    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in found]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 

@@ -83,7 +83,7 @@ class StatisticsTally:
     ) -> None:
         """Add a story, its counted votes, its verdict, and experts' decisions.
 
-        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
+        Votes on stories that lack some do not enter the agreement; those on dropped stories do. Answers to
         unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
@@ -92,7 +92,7 @@ class StatisticsTally:
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
         kind.outcomes[verdict.outcome] += 1
-        if verdict.outcome is Outcome.INCOMPLETE:
+        if not verdict.is_complete:
             return
         if verdict.outcome is Outcome.KEPT:
             kind.texts.add(story.text_hash)

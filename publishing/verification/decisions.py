@@ -27,13 +27,14 @@ from publishing.files.rows import (
     story_paths,
 )
 from publishing.files.sides import Sides
-from publishing.filters import DUPLICATE, Outcome, Verdict
+from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
+from publishing.verification.revisions import Revisions
 
 CHECK = "decisions"
 KEPT_PATH = STORY_PATHS[Outcome.KEPT]
@@ -75,6 +76,7 @@ class Recomputation:
             release.lines(self.per_item.path) if self.per_item else iter(())
         )
         """The lines of that file that are still to be compared."""
+        self.revisions = Revisions(release)
         self._first_of_each = FirstOfEach(description.rule)
         self._against = {(one.key, option) for one in description.asked for option in one.against}
         self._verdict_on = lru_cache(maxsize=4096)(self._verdict)
@@ -91,6 +93,8 @@ class Recomputation:
         )
         for story_id, items in groupby(walk, key=lambda item: item.story_id):
             self._judge(story_id, list(items), decisions.pop(story_id, NO_DECISIONS))
+        self.revisions.check()
+        self.tally.drafts_revised = self.revisions.drafts
         for line in self._per_item_lines:
             assert self.per_item
             release.report(CHECK, self.per_item.path, "The row is of no complete story.", line.number)
@@ -130,33 +134,38 @@ class Recomputation:
             problem = f"The story {story_id} is both {row.verdict.outcome} and {other.verdict.outcome}."
             release.report(CHECK, STORY_PATHS[other.verdict.outcome], problem, other.line)
         verdict = row.verdict
-        if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
+        self.revisions.see(row.story)
+        decides = row.story.is_old_version or self.description.decides_by_itself
+        if len(votes) < wanted or (decides and len(votes) == wanted):
             by_expert = decisions[""].verdict if "" in decisions else ""
-            verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
+            answers = tuple(vote.answers for vote in votes)
+            verdict = self._verdict_on(answers, by_expert, row.story.is_old_version)
         elif verdict.outcome is Outcome.INCOMPLETE:
             release.report(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
-        elif verdict.reason == DUPLICATE:  # which is so if an earlier kept story has the text
+        elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
         verdict = self._first_of_each(verdict, row.story)
         if verdict != row.verdict:
-            problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
+            by = "revision" if row.story.is_old_version else "votes"
+            problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
             release.report(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
         self.tally.add(row.story, verdict)
         self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
         try:
-            if verdict.outcome is not Outcome.INCOMPLETE:
+            if verdict.is_complete:
                 self._check_per_item(row.story, votes, decisions)
             self.statistics.add(row.story, votes, verdict, decisions)
         except ValueError as error:
             problem = f"The item cannot be read: {str(error)[:200]}"
             release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
-    def _verdict(self, answers: Answers, decision: str) -> Verdict:
+    def _verdict(self, answers: Answers, decision: str, is_old_version: bool) -> Verdict:
         return self.description.rule(
             answers,
             votes_per_story=self.description.votes_per_story,
             counts_against=lambda choice: (choice.question, choice.option) in self._against,
             decision=decision,
+            is_old_version=is_old_version,
         )
 
     def _check_votes(self, voted: StoryVotes) -> None:

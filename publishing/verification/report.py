@@ -10,6 +10,8 @@ from publishing.files.rows import (
     DECISION_COLUMNS,
     HARD_COLUMNS,
     HARD_PATH,
+    REVISION_COLUMNS,
+    REVISIONS_PATH,
     SKIP_COLUMNS,
     SKIPS_PATH,
     VOTES_PATH,
@@ -122,6 +124,8 @@ def _check_copies(release: CheckedRelease, found: Recomputation) -> dict[str, Ma
     columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
     columns[VOTES_PATH] = found.votes.columns()
     columns[SKIPS_PATH] = SKIP_COLUMNS
+    if release.has(REVISIONS_PATH):
+        columns[REVISIONS_PATH] = REVISION_COLUMNS
     if results := found.per_item:
         columns[results.path] = results.columns
     for path, types in columns.items():
