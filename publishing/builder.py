@@ -162,8 +162,8 @@ def write_stories(
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
-            verdict = verdict_on(answers, judged.against, judged.verdict, story.is_old_version)
-            verdict = first_of_each(verdict, story)
+            verdict = verdict_on(answers, judged.against, judged.verdict)
+            verdict = first_of_each(verdict.for_version(is_old=story.is_old_version), story)
             tally.add(story, verdict)
             statistics.add(story, votes, verdict, judged.decisions)
             if results and results_file and verdict.is_complete:
@@ -191,19 +191,14 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
         yield from chunk.stories
 
 
-def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str, bool], Verdict]:
+def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
     """Return the release's filter with cached verdicts; it is pure."""
     verdict_of = get_filter(facts.filter_name)
 
     @lru_cache(maxsize=_REMEMBERED)
-    def verdict_on(answers: Answers, against: Against, decision: str, is_old_version: bool) -> Verdict:
-        return verdict_of(
-            answers,
-            votes_per_story=facts.votes_per_story,
-            counts_against=against.__contains__,
-            decision=decision,
-            is_old_version=is_old_version,
-        )
+    def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
+        votes, counts_against = facts.votes_per_story, against.__contains__
+        return verdict_of(answers, votes_per_story=votes, counts_against=counts_against, decision=decision)
 
     return verdict_on
 

@@ -26,23 +26,21 @@ Against = frozenset[str]
 class Comparison:
     """Takes complete stories one at a time; memory grows by 17 bytes per vote and with the kinds of stories.
 
-    Two stories are of one kind if their votes object to the same questions, whoever gave them, any expert
-    decided the same, and both or neither are old versions.
+    Old versions are not for filters to decide about. Two stories are of one kind if their votes object to
+    the same questions, whoever gave them, and any expert decided the same.
     """
 
     def __init__(self, votes_per_story: int) -> None:
         self._wanted = votes_per_story
-        self._kinds: dict[tuple[tuple[Against, ...], str, bool], int] = {}
+        self._kinds: dict[tuple[tuple[Against, ...], str], int] = {}
         self._kind_of = array("l")
         self._people: dict[Hashable, int] = {}
         self._person = array("l")
         self._answer = array("b")
 
-    def add(
-        self, votes: Sequence[tuple[Hashable, Against]], decision: str = "", *, is_old_version: bool = False
-    ) -> None:
+    def add(self, votes: Sequence[tuple[Hashable, Against]], decision: str = "") -> None:
         """Add a story with all its votes (the person, the questions the vote objects to) and any decision."""
-        kind = tuple(sorted((against for _, against in votes), key=sorted)), decision, is_old_version
+        kind = tuple(sorted((against for _, against in votes), key=sorted)), decision
         self._kind_of.append(self._kinds.setdefault(kind, len(self._kinds)))
         for person, against in votes:
             self._person.append(self._people.setdefault(person, len(self._people)))
@@ -88,9 +86,8 @@ class Comparison:
                 votes_per_story=self._wanted,
                 counts_against=lambda choice: choice.option == _AGAINST,
                 decision=decision,
-                is_old_version=is_old_version,
             )
-            for votes, decision, is_old_version in self._kinds
+            for votes, decision in self._kinds
         ]
         return [verdict.reason if verdict.outcome is not Outcome.KEPT else "" for verdict in verdicts]
 
@@ -103,8 +100,7 @@ class Comparison:
             np.array(self._answer, dtype=np.int64),
             classes=2,
         )
-        is_newest = np.array([not is_old for _votes, _decision, is_old in self._kinds])
-        kept = (estimate.posteriors[:, _VALID] >= 0.5) & is_newest[np.array(self._kind_of)]
+        kept = estimate.posteriors[:, _VALID] >= 0.5
         both = int((kept & np.array(default)[np.array(self._kind_of)]).sum())
         row = _row(MODEL, len(kept), int(kept.sum()), both, by_default)
         return {**row, "iterations": estimate.iterations, "converged": estimate.converged}

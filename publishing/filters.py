@@ -58,6 +58,11 @@ class Verdict:
         """True if the story has all its votes."""
         return self.outcome is not Outcome.INCOMPLETE and not self.lacks_votes
 
+    def for_version(self, *, is_old: bool) -> "Verdict":
+        """Return this verdict by the votes, or for an old version that it is dropped whatever they say."""
+        lacks_votes = self.outcome is Outcome.INCOMPLETE
+        return Verdict(Outcome.DROPPED, REVISED, lacks_votes=lacks_votes) if is_old else self
+
 
 @dataclass(frozen=True, slots=True)
 class StoryFilter:
@@ -92,14 +97,12 @@ class StoryFilter:
         votes_per_story: int,
         counts_against: Callable[[Choice], bool],
         decision: str = "",
-        is_old_version: bool = False,
     ) -> Verdict:
         """Return the verdict on one story, given the choices of each counted vote.
 
         ``decision`` is an expert's (``valid`` or ``invalid``), if there is one.
 
-        An old version of a story is dropped, whatever its votes say. Any other story that lacks votes is
-        incomplete, whatever its answers so far. Raise
+        A story that lacks votes is incomplete, whatever its answers so far. Raise
         :class:`~publishing.errors.TooManyVotes` if there are more votes than the study asks for.
         """
         if len(votes) > votes_per_story:
@@ -107,8 +110,6 @@ class StoryFilter:
                 f"A story has {len(votes)} counted votes where the study asks for {votes_per_story}. "
                 "Run manage.py check_integrity to see which."
             )
-        if is_old_version:
-            return Verdict(Outcome.DROPPED, REVISED, lacks_votes=len(votes) < votes_per_story)
         if len(votes) < votes_per_story:
             return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {votes_per_story} votes")
         objections = [

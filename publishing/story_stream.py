@@ -158,14 +158,13 @@ def revision_rows(study: Study) -> Iterator[Row]:
     """Yield the rows of the file of revisions, by the id of the new version."""
     made = StoryRevision.objects.filter(before__study=study).select_related("before", "after")
     for one in made.order_by(Collate("after__story_id", "C")).iterator(chunk_size=_AT_ONCE):
-        old, new = one.before.content, one.after.content
-        changed = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
+        changed = one.changed_texts()
         yield {
             "story_id": one.after.story_id,
             "revised_from": one.before.story_id,
-            "changed": changed,
-            "before": [old[name] for name in changed],
-            "after": [new[name] for name in changed],
+            "changed": [*changed],
+            "before": [old for old, _ in changed.values()],
+            "after": [new for _, new in changed.values()],
             "reason": without_identifiers(one.reason),
             "revised_at": jsonl.timestamp(one.at),
         }

@@ -16,6 +16,7 @@ from annotation.errors import InvalidInput, WrongState
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.importing.validation import check_rows
 from annotation.models import Event, LintFinding, Story, StoryRevision, Study
+from annotation.protocols.base import Protocol
 
 _VERSION = re.compile(r"\.r(\d+)\Z")
 _LONGEST_STEM = 90
@@ -37,7 +38,7 @@ def revise_story(
     study = locked(story.study)  # so that nobody closes it meanwhile
     story = locked(story)  # after whoever is being given it
     check_revisable(story=story, study=study)
-    row = _revised_row(story, study, texts)
+    row = _revised_row(story, study.protocol, texts)
     if story.is_old_version:
         if story.revised_to.after.text_hash == row.text_hash:
             return story.revised_to.after
@@ -76,28 +77,23 @@ def check_revisable(*, story: Story, study: Study) -> None:
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
         raise WrongState(_("Stories are revised while their study is open or paused."))
     if study.stratum_field:
-        raise WrongState(
-            _(
-                "This study has a design, in which everybody has a set of their own with the old version. "
-                "Import the new text into a study without a design."
-            )
+        told = _(
+            "This study has a design, in which everybody has a set of their own with the old version. "
+            "Import the new text into a study without a design."
         )
+        raise WrongState(told)
 
 
-def _revised_row(story: Story, study: Study, texts: Mapping[str, str]) -> StoryRow:
+def _revised_row(story: Story, protocol: Protocol, texts: Mapping[str, str]) -> StoryRow:
     """Return the story with these texts and an id of its own, as an import file would have it."""
-    protocol, known = study.protocol, story.as_row()
-    given = {name: texts[name] for name in protocol.revisable if name in texts}
-    changed = {**given, "story_id": _next_id(story), "core_id": story.core_id}
-    source = SourceRow("", story.source_line, protocol.source_row(known) | changed)
-    read = [*protocol.read([source])]
-    rows = [row for row in read if isinstance(row, StoryRow)]
-    found = [row for row in read if isinstance(row, Problem)] or [
-        *check_rows(rows, longest=LONGEST, parse=protocol.parse)
-    ]
-    if isinstance(found[0], Problem):
-        raise InvalidInput(f"{found[0].message} {found[0].remedy}")
-    return found[0]
+    row = protocol.source_row(story.as_row()) | {"story_id": _next_id(story), "core_id": story.core_id}
+    row |= {name: text for name, text in texts.items() if name in protocol.revisable}
+    found = next(protocol.read([SourceRow("", story.source_line, row)]))
+    if isinstance(found, StoryRow):
+        found = next(check_rows([found], longest=LONGEST, parse=protocol.parse))
+    if isinstance(found, Problem):
+        raise InvalidInput(f"{found.message} {found.remedy}")
+    return found
 
 
 def _next_id(story: Story) -> str:

@@ -239,6 +239,11 @@ class StoryRevision(models.Model):
     def __str__(self) -> str:
         return f"revision {self.pk}"
 
+    def changed_texts(self) -> dict[str, tuple[str, str]]:
+        """Return the texts that differ, old and new, by their key in the content."""
+        old, new = self.before.content, self.after.content
+        return {name: (old[name], new[name]) for name in sorted(old.keys() & new) if old[name] != new[name]}
+
 
 class LintFinding(models.Model):
     """A warning about a story, found at import. It is for researchers and refuses nothing."""

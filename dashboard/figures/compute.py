@@ -74,10 +74,10 @@ def figures(
     ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
     :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
-    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (of
-    an old version only those it has). ``finish``, ``seconds_per_vote``: of
-    :mod:`dashboard.figures.forecast`. ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`;
-    ``minutes``: by minute, if a few days have them all.
+    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (an old version
+    wants none beside those it has). ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`.
+    ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days
+    have them all.
     ``by_severity``: ``name``, ``generated``, ``complete`` and ``kept`` of the stories of each severity, in
     its order; empty if stories have no severity. ``started``: stories with some but not all of their votes.
 
@@ -89,20 +89,19 @@ def figures(
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
-    started, settled, written = 0, 0, study.protocol.written
+    started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
-        answers = tuple([vote.answers for vote in votes])
-        verdict, objections = read(answers, judged.against, story.is_old_version)
+        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
+        verdict = verdict.for_version(is_old=story.is_old_version)
         complete = verdict.is_complete
-        settled += verdict.lacks_votes and study.votes_per_story - len(votes)
+        wanted += len(votes) if story.is_old_version else study.votes_per_story
         statistics.add(story, votes, verdict, judged.decisions)
         people.see(story.story_id, _without(written, votes), judged.against, complete=complete)
-        if complete:
+        if complete and not story.is_old_version:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
                 judged.verdict,
-                is_old_version=story.is_old_version,
             )
         started += len(votes) > 0 and verdict.outcome is Outcome.INCOMPLETE
         by_minute.update([vote.submitted_at[:16] for vote in votes])
@@ -111,7 +110,7 @@ def figures(
     minutes = Counter(
         {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}
     )
-    document, persons = _document(study, statistics, comparison, people, minutes, settled, now=now)
+    document, persons = _document(study, statistics, comparison, people, minutes, wanted, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
 
 
@@ -131,7 +130,7 @@ def _document(
     comparison: Comparison,
     people: PeopleTally,
     minutes: Counter[int],
-    settled: int,
+    wanted: int,
     *,
     now: datetime,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -141,7 +140,7 @@ def _document(
     hourly: Counter[int] = Counter()
     for minute, votes in minutes.items():
         hourly[minute // 60] += votes
-    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story - settled
+    counted = hourly.total()
     document = {
         "verdicts": {
             "stories": fared["generated"],
@@ -174,16 +173,13 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
     ]
 
 
-def _reading(study: Study) -> Callable[[Answers, Against, bool], tuple[Verdict, list[frozenset[str]]]]:
+def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
     verdict_of = get_filter(DEFAULT_FILTER)
 
-    def read(votes: Answers, against: Against, is_old_version: bool) -> tuple[Verdict, list[frozenset[str]]]:
+    def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
         verdict = verdict_of(
-            votes,
-            votes_per_story=study.votes_per_story,
-            counts_against=against.__contains__,
-            is_old_version=is_old_version,
+            votes, votes_per_story=study.votes_per_story, counts_against=against.__contains__
         )
         return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
 

@@ -247,8 +247,9 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
     if search.verdict == Outcome.INCOMPLETE:
         votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
         counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
-        stories = stories.wanted().alias(votes=Coalesce(Subquery(counted), 0))
-        stories = stories.filter(votes__lt=study.votes_per_story)
+        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(
+            votes__lt=study.votes_per_story, is_old_version=False
+        )
     if search.verdict in (Outcome.DROPPED, SPLIT) or search.dropped_by:
         stories = objected_to(stories, search.dropped_by)
     if search.verdict == DISAGREE:
@@ -334,13 +335,13 @@ def judge(
 ) -> Verdict:
     """Return a filter's verdict on a story's counted votes. Raise ``TooManyVotes`` like the filter."""
     against = {choice for given in votes.values() for choice, counts in given if counts}
-    return rule(
+    verdict = rule(
         [[choice for choice, _ in given] for given in votes.values()],
         votes_per_story=story.study.votes_per_story,
         counts_against=against.__contains__,
         decision=decision,
-        is_old_version=story.is_old_version,
     )
+    return verdict.for_version(is_old=story.is_old_version)
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:

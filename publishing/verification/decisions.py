@@ -135,16 +135,14 @@ class Recomputation:
             release.report(CHECK, STORY_PATHS[other.verdict.outcome], problem, other.line)
         verdict = row.verdict
         self.revisions.see(row.story)
-        decides = row.story.is_old_version or self.description.decides_by_itself
-        if len(votes) < wanted or (decides and len(votes) == wanted):
+        if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
             by_expert = decisions[""].verdict if "" in decisions else ""
-            answers = tuple(vote.answers for vote in votes)
-            verdict = self._verdict_on(answers, by_expert, row.story.is_old_version)
+            verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
             release.report(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
         elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
-        verdict = self._first_of_each(verdict, row.story)
+        verdict = self._first_of_each(verdict.for_version(is_old=row.story.is_old_version), row.story)
         if verdict != row.verdict:
             by = "revision" if row.story.is_old_version else "votes"
             problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
@@ -159,13 +157,12 @@ class Recomputation:
             problem = f"The item cannot be read: {str(error)[:200]}"
             release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
 
-    def _verdict(self, answers: Answers, decision: str, is_old_version: bool) -> Verdict:
+    def _verdict(self, answers: Answers, decision: str) -> Verdict:
         return self.description.rule(
             answers,
             votes_per_story=self.description.votes_per_story,
             counts_against=lambda choice: (choice.question, choice.option) in self._against,
             decision=decision,
-            is_old_version=is_old_version,
         )
 
     def _check_votes(self, voted: StoryVotes) -> None:

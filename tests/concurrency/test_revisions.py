@@ -75,8 +75,11 @@ def freed_meanwhile(monkeypatch: pytest.MonkeyPatch) -> tuple[Story, list[Any]]:
         return made
 
     monkeypatch.setattr(revisions, "record_revision", recording)
-    back = {"enrollment": person, "assignment_id": held.pk}
-    outcomes = race(lambda: revise(held.story), overtaking.overtake(lambda: actions.give_back_story(**back)))
+
+    def give_back() -> object:
+        return actions.give_back_story(enrollment=person, assignment_id=held.pk)
+
+    outcomes = race(lambda: revise(held.story), overtaking.overtake(give_back))
     return Story.objects.get(pk=held.story_id), outcomes
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
-from annotation.models import Story, Study
+from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page
 from dashboard.http import ErrorsAsMessages
 
@@ -18,36 +18,24 @@ def revise(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     if "\0" in story_id or not study.protocol.revisable:  # PostgreSQL takes no such text
         raise Http404
     story = get_object_or_404(study.stories.main(), story_id=story_id)
-    story.study = study
-    if story.is_old_version and request.method != "POST":
+    story.study, is_sent = study, request.method == "POST"
+    if story.is_old_version and not is_sent:
         messages.info(request, _("%(old)s has been revised. This is its new version.") % {"old": story_id})
-        return _to(story.revised_to.after)
+        return redirect("dashboard:story", slug=study.slug, story_id=story.revised_to.after.story_id)
+    given = {name: request.POST.get(name, story.content[name]) for name in study.protocol.revisable}
+    texts = {name: text.replace("\r\n", "\n") for name, text in given.items()}
+    reason, may_revise = request.POST.get("reason", ""), False
     with ErrorsAsMessages(request):
         actions.check_revisable(story=story, study=study)
-        return _new_version(request, story)
-    return _to(story)
-
-
-def _new_version(request: HttpRequest, story: Story) -> HttpResponse:
-    sent = {name: text.replace("\r\n", "\n") for name, text in request.POST.items()}
-    texts = {name: sent.get(name, story.content[name]) for name in story.protocol.revisable}
-    with ErrorsAsMessages(request):
-        if sent:
-            new = actions.revise_story(
-                story=story, texts=texts, reason=sent.get("reason", ""), **by_and_now(request)
-            )
+        may_revise = True
+        if is_sent:
+            new = actions.revise_story(story=story, texts=texts, reason=reason, **by_and_now(request))
             told = _("%(new)s replaces %(old)s. Nobody is given the old version any more.")
-            messages.success(request, told % {"new": new.story_id, "old": story.story_id})
-            return _to(new)
+            messages.success(request, told % {"new": new.story_id, "old": story_id})
+            return redirect("dashboard:story", slug=study.slug, story_id=new.story_id)
+    if not may_revise:
+        return redirect("dashboard:story", slug=study.slug, story_id=story_id)
     labels = {part.text: part.label for part in story.parts}
-    context = {
-        "story": story,
-        "texts": [(name, labels.get(story.content[name], name), text) for name, text in texts.items()],
-        "reason": sent.get("reason", ""),
-        "longest": LONGEST_STATEMENT,
-    }
-    return render(request, "dashboard/stories/revise_story.html", context, status=422 if sent else 200)
-
-
-def _to(story: Story) -> HttpResponse:
-    return redirect("dashboard:story", slug=story.study.slug, story_id=story.story_id)
+    fields = [(name, labels.get(story.content[name], name), text) for name, text in texts.items()]
+    context = {"story": story, "fields": fields, "reason": reason, "longest": LONGEST_STATEMENT}
+    return render(request, "dashboard/stories/revise_story.html", context, status=422 if is_sent else 200)

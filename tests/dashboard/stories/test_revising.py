@@ -16,7 +16,7 @@ from dashboard.stories.versions import changed_passage
 from tests import builders
 from tests.annotation.test_revisions import ROWS, TEXT, first, holding, inspected, vote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_root")]
 
 PAGE = "/studies/study/stories/narrative-1/"
 FORM = {"narrative": TEXT, "reason": "It told <too> much."}
@@ -99,16 +99,13 @@ def test_a_passage_holds_what_differs(old: str, new: str, taken_out: str, put_in
     assert (len(found.taken_out), len(found.put_in)) == (len(taken_out), len(put_in))
 
 
-def test_long_texts_are_compared_at_once_and_cut() -> None:
+def test_long_texts_are_compared_at_once() -> None:
     old, new = " ".join(["a", "b"] * 2500), " ".join(["b", "a"] * 2500)
     begun = time.perf_counter()
     assert changed_passage(old, new).taken_out == old
     assert time.perf_counter() - begun < 1
     found = changed_passage(f"{old} x {old}", f"{old} y {old}")
     assert (found.taken_out, found.put_in) == ("x", "y")
-    assert found.before.startswith("…")
-    assert found.after.endswith("…")
-    assert len(found.before + found.after) < 100
 
 
 def test_the_same_form_sent_twice_leads_to_the_new_version() -> None:
@@ -154,5 +151,5 @@ def test_the_list_finds_old_versions_as_dropped_and_not_as_incomplete() -> None:
 
     assert found("dropped") == ["narrative-1"]
     assert found("incomplete") == ["narrative-1.r2", "narrative-2"]
-    listed = b"".join(client.get("/studies/study/stories/stories.csv"))  # type: ignore[arg-type]
+    listed = b"".join(client.get("/studies/study/stories/stories.csv"))
     assert b"narrative-1,dropped,revised," in listed
