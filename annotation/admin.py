@@ -10,6 +10,7 @@ from annotation.models import (
     LintFinding,
     Story,
     StoryImport,
+    StoryRevision,
     Study,
     Vote,
     WorkSession,
@@ -30,6 +31,7 @@ show(
     filters=("study", "role", "scenario_name", "story_generator_model"), search=("story_id", "core_id"),
     inlines=(inline(LintFinding, "code", "field", "message"),),
 )  # fmt: skip
+show(StoryRevision, "before", "after", "reason", "by", "at", filters=("before__study",))
 show(ConsentText, "study", "version", "created_at")
 show(LintFinding, "story", "code", "field", "message", filters=("code", "story__study"))
 show(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,17 @@ from django.utils import timezone
 from annotation import actions
 from annotation.actions.alerts import note_progress
 from annotation.errors import InvalidInput, ReasonMissing, WrongState
-from annotation.models import Assignment, Enrollment, Event, LintFinding, Story, StoryRevision, Study, Vote
+from annotation.models import (
+    Assignment,
+    Enrollment,
+    Event,
+    LintFinding,
+    ReviewSample,
+    Story,
+    StoryRevision,
+    Study,
+    Vote,
+)
 from annotation.protocols import get_protocol
 from annotation.rules import Reason, Refusal
 from integrity.catalogue import CHECKS, run
@@ -167,6 +178,19 @@ def test_a_slot_that_becomes_free_does_not_serve_the_old_version_again(end: str)
     assert (held.story.is_old_version, held.story.has_free_slot) == (True, False)
     assert "narrative-1" not in served(other)
     assert broken() == set()
+
+
+def test_an_objection_that_led_to_a_revision_is_not_conspicuous() -> None:
+    study = inspected()
+    (person,) = builders.qualified(study, 1)
+    held = holding(person, first(study))
+    objected = FINE | {"open": "no", "open-change": "Leave the entrance out."}
+    now = held.served_at + timedelta(minutes=1)
+    actions.record_vote(assignment_id=held.pk, enrollment=person, submitted=objected, now=now)
+    revise(held.story)
+    sizes: dict[str, Any] = {"people": 1, "per_person": 9, "seed": 1, "by": None, "now": now}
+    with pytest.raises(WrongState, match="No more answers match"):
+        actions.draw_sample(study=study, kind=ReviewSample.Kind.FLAGGED, **sizes)
 
 
 def test_a_study_with_a_design_keeps_its_stories() -> None:

@@ -19,7 +19,9 @@ from publishing.verification import check_release
 from tests import builders
 from tests.annotation.test_revisions import FINE, TEXT, first, inspected, revise
 from tests.crowd.test_label_tables import rows, tampered
+from tests.publishing.loading import load_all
 from tests.publishing.support import published
+from tests.publishing.test_croissant import OLD_RDFLIB_NAME, problems
 from tests.publishing.test_reimport import broken_promises, imported
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,7 +68,8 @@ def statistics(place: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_release_has_both_versions_and_says_why() -> None:
+@OLD_RDFLIB_NAME
+def test_a_release_has_both_versions_and_says_why(tmp_path: Path) -> None:
     study = revised_study()
     place = published(study).directory
     report = check_release(place)
@@ -97,6 +100,9 @@ def test_a_release_has_both_versions_and_says_why() -> None:
         told = (place / place_of).read_text(encoding="utf-8")
         assert REVISIONS in told
         assert "parquet/annotations/revisions.parquet" in told
+    (loaded,) = load_all(tmp_path / "cache", (place, ("revisions", "story-data")))
+    assert loaded["revisions"]["rows"] == [line]
+    assert problems(place) == []
     forms = json.loads((place / "instrument/instrument.json").read_bytes())["forms"]
     assert {(form["version"], form["language"]) for form in forms} == {(1, "de"), (2, "en")}
 
