@@ -11,11 +11,11 @@ from accounts.models import User, locked
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_event
 from annotation.actions.reviews import LONGEST_STATEMENT
-from annotation.actions.story_files import LONGEST, unsaved_story
+from annotation.actions.story_files import LONGEST, store_batch
 from annotation.errors import InvalidInput, WrongState
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.importing.validation import check_rows
-from annotation.models import Event, LintFinding, Story, StoryRevision, Study
+from annotation.models import Event, Story, StoryRevision, Study
 from annotation.protocols.base import Protocol
 
 _VERSION = re.compile(r"\.r(\d+)\Z")
@@ -47,12 +47,8 @@ def revise_story(
         raise InvalidInput(_("The new text is the same as the old one."))
     if Story.objects.filter(study=study, text_hash=row.text_hash).exists():
         raise InvalidInput(_("The study has a story with this text already."))
-    new = unsaved_story(story.story_import, study, row)
-    new.save()
-    LintFinding.objects.bulk_create(
-        LintFinding(story=new, code=found.code, field=found.field, message=found.message)
-        for found in study.protocol.lint(row)
-    )
+    store_batch(story.story_import, study, [row], study.protocol.lint)
+    new = study.stories.get(story_id=row.story_id)
     record_revision(before=story, after=new, reason=reason, by=by, at=now, now=now)
     return new
 
@@ -70,10 +66,8 @@ def record_revision(
 
 def check_revisable(*, story: Story, study: Study) -> None:
     """Raise :class:`WrongState` unless stories like this one may be revised now."""
-    if not study.protocol.revisable:
-        raise WrongState(_("The stories of this study cannot be revised."))
-    if story.role != Story.Role.MAIN:
-        raise WrongState(_("Only main stories can be revised."))
+    if story.role != Story.Role.MAIN or not study.protocol.revisable:
+        raise WrongState(_("This story cannot be revised."))
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
         raise WrongState(_("Stories are revised while their study is open or paused."))
     if study.stratum_field:

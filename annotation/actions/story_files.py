@@ -66,7 +66,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
         new, unchanged = _new_rows(study, job.role, batch, problems)
         job.stories_unchanged += unchanged
         if problems.total == 0:
-            job.findings += _store_batch(job, study, new, lint)
+            job.findings += store_batch(job, study, new, lint)
             job.findings_by_code = lint.found
             job.stories_added += len(new)
         job.rows_read += len(batch)
@@ -123,23 +123,24 @@ def _refused(job: StoryImport, message: str, remedy: str) -> ImportRefused:
     return ImportRefused([Problem(job.file_name, 0, "", message, remedy)], 1)
 
 
-def unsaved_story(job: StoryImport, study: Study, row: StoryRow) -> Story:
-    """Return a row of an import as a story that is not saved yet."""
-    return Story(
-        study=study,
-        role=job.role,
-        **{name: getattr(row, name) for name in IMPORTED},
-        content_hash=row.content_hash,
-        text_hash=row.text_hash,
-        story_import=job,
-        source_line=row.line,
-        order_key=rules.order_key(study.serving_seed, row.story_id),
-        has_free_slot=job.role == Story.Role.MAIN,
+def store_batch(
+    job: StoryImport, study: Study, rows: list[StoryRow], lint: Callable[[StoryRow], Iterable[Finding]]
+) -> int:
+    """Store rows of an import as stories, with their lint warnings. Return the number of warnings."""
+    stories = Story.objects.bulk_create(
+        Story(
+            study=study,
+            role=job.role,
+            **{name: getattr(row, name) for name in IMPORTED},
+            content_hash=row.content_hash,
+            text_hash=row.text_hash,
+            story_import=job,
+            source_line=row.line,
+            order_key=rules.order_key(study.serving_seed, row.story_id),
+            has_free_slot=job.role == Story.Role.MAIN,
+        )
+        for row in rows
     )
-
-
-def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Linter) -> int:
-    stories = Story.objects.bulk_create(unsaved_story(job, study, row) for row in rows)
     findings = LintFinding.objects.bulk_create(
         LintFinding(story=story, code=finding.code, field=finding.field, message=finding.message)
         for story, row in zip(stories, rows, strict=True)
