@@ -28,6 +28,7 @@ from annotation.protocols import get_protocol
 from annotation.rules import Reason, Refusal
 from integrity.catalogue import CHECKS, run
 from recruitment.campaigns import places_of
+from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -144,6 +145,16 @@ def test_an_old_version_wants_no_votes() -> None:
         "narrative-1.r2",
         "narrative-2",
     ]
+
+
+def test_whoever_had_every_newest_version_is_done() -> None:
+    study = inspected()
+    old_hand, newcomer = builders.qualified(study, 2)
+    assert served(old_hand) == {"narrative-1", "narrative-2"}
+    revise(first(study))
+    assert served(old_hand) == {"narrative-1.r2"}
+    assert served(newcomer) == {"narrative-1.r2", "narrative-2"}
+    assert set(done_with_stories(study)) == {old_hand, newcomer}
 
 
 def test_a_study_is_complete_when_the_newest_versions_are() -> None:

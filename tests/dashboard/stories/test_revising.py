@@ -53,6 +53,8 @@ def test_both_versions_say_what_was_revised_and_why() -> None:
     assert ">narrative-1.r2<" in listed
     assert ">narrative-1<" in listed
     assert "dropped: revised" in listed
+    exported = b"".join(client.get("/studies/study/stories/votes.csv")).decode()
+    assert re.search(rf"\bnarrative-1\b.*{person.pseudonym}|{person.pseudonym}.*\bnarrative-1\b", exported)
 
 
 def test_what_cannot_be_saved_stays_in_the_form() -> None:
