@@ -47,7 +47,7 @@ def revise_story(
         raise InvalidInput(_("The new text is the same as the old one."))
     if Story.objects.filter(study=study, text_hash=row.text_hash).exists():
         raise InvalidInput(_("The study has a story with this text already."))
-    store_batch(story.story_import, study, [row], study.protocol.lint)
+    store_batch(job=story.story_import, study=study, rows=[row], lint=study.protocol.lint)
     new = study.stories.get(story_id=row.story_id)
     record_revision(before=story, after=new, reason=reason, by=by, at=now, now=now)
     return new

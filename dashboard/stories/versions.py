@@ -3,20 +3,13 @@
 import re
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple
 
 from django.db.models import Q
 
 from annotation.models import Story, StoryRevision, Study
 
-
-class Passage(NamedTuple):
-    """What a revision took out of a text and put in: everything from the first to the last different word."""
-
-    before: str
-    taken_out: str
-    put_in: str
-    after: str
+Passage = tuple[str, str, str, str]
+"""What two texts begin with alike, what only the old and only the new one has after that, and their end."""
 
 
 def revisions_of(study: Study, story: Story) -> list[tuple[StoryRevision, list[Passage]]]:
@@ -31,12 +24,14 @@ def revisions_of(study: Study, story: Story) -> list[tuple[StoryRevision, list[P
 
 
 def changed_passage(old: str, new: str) -> Passage:
-    """Return the passage in which two texts differ. Takes a time that grows like the texts."""
+    """Find everything from the first to the last different word. Takes a time that grows like the texts."""
     was, now = (re.findall(r"\s+|\S+", text) for text in (old, new))
     begin = _alike(was, now)
     end = _alike(was[begin:][::-1], now[begin:][::-1])
-    alike, taken_out, put_in = was[:begin], was[begin : len(was) - end], now[begin : len(now) - end]
-    return Passage(*map("".join, (alike, taken_out, put_in, was[len(was) - end :])))
+    old_end, new_end = len(was) - end, len(now) - end
+    parts = (was[:begin], was[begin:old_end], now[begin:new_end], was[old_end:])
+    before, taken_out, put_in, after = map("".join, parts)
+    return before, taken_out, put_in, after
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:

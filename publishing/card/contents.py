@@ -1,7 +1,7 @@
 """The files and columns of a release, their meanings, and the items of the researchers' statement. Pure."""
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
@@ -81,16 +81,9 @@ def columns(
     return [(*column, ", ".join(files)) for column, files in found.items()]
 
 
-def load_snippet(
-    layout: Layout,
-    results: PerItem | None,
-    *,
-    also: Collection[str] = (),
-    directory: str = "path/to/this/directory",
-) -> str:
+def load_snippet(names: Iterable[str], *, directory: str = "path/to/this/directory") -> str:
     """Return Python that loads every config from the directory, one line each."""
-    found = configs(layout, results, also=also)
-    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in found]
+    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in names]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 
