@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation import rules
 from annotation.hidden_checks import most_checks_among
@@ -20,7 +20,6 @@ from annotation.models import (
     Enrollment,
     Event,
     Exclusion,
-    Skip,
     Story,
     Study,
     Vote,
@@ -144,13 +143,7 @@ def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
 
 def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     """Summarise the annotator's work so far."""
-    newest = Vote.objects.filter(assignment__enrollment=enrollment, revision=1).order_by("-pk")[:PACE_OF]
-    seconds = [vote.seconds_on_task for vote in newest]
-    if not seconds and enrollment.stories_skipped:
-        skips = Skip.objects.in_force().filter(assignment__enrollment=enrollment, credited=True)
-        taken = skips.annotate(taken=F("skipped_at") - F("assignment__served_at")).order_by("-pk")
-        seconds = [time.total_seconds() for time in taken.values_list("taken", flat=True)[:PACE_OF]]
-    pace = rules.pace_of(seconds)
+    pace = _paces("e.id", enrollment.pk).get(enrollment.pk)
     stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
     if pace is None:
         return WorkSoFar(stories, None, None)
@@ -164,14 +157,14 @@ _NEWEST = """
         FROM annotation_enrollment e
         JOIN annotation_assignment a ON a.enrollment_id = e.id
         JOIN annotation_vote v ON v.assignment_id = a.id AND v.revision = 1
-        WHERE e.study_id = %(study)s
+        WHERE {of} = %(id)s
         UNION ALL
         SELECT e.id, extract(epoch FROM k.skipped_at - a.served_at),
                row_number() OVER (PARTITION BY e.id ORDER BY a.id DESC)
         FROM annotation_enrollment e
         JOIN annotation_assignment a ON a.enrollment_id = e.id AND a.state = 'skipped'
         JOIN annotation_skip k ON k.assignment_id = a.id AND k.credited
-        WHERE e.study_id = %(study)s AND NOT EXISTS (
+        WHERE {of} = %(id)s AND NOT EXISTS (
             SELECT FROM annotation_assignment had JOIN annotation_vote v ON v.assignment_id = had.id
             WHERE had.enrollment_id = e.id)
     ) AS newest WHERE place <= %(most)s GROUP BY enrollment_id
@@ -181,10 +174,14 @@ _NEWEST = """
 def paces_of(study: Study) -> dict[int, rules.Pace | None]:
     """Return the pace of each enrollment with votes, or else with paid skips.
 
-    It equals that of :func:`work_so_far` to the last digit: annotators read one and are paid by the other.
+    It is that of :func:`work_so_far`: annotators read one and are paid by the other.
     """
+    return _paces("e.study_id", study.pk)
+
+
+def _paces(column: str, number: int) -> dict[int, rules.Pace | None]:
     with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, {"study": study.pk, "most": PACE_OF})
+        cursor.execute(_NEWEST.format(of=column), {"id": number, "most": PACE_OF})
         return {
             person: rules.pace_of([float(second) for second in seconds])
             for person, seconds in cursor.fetchall()

@@ -41,14 +41,12 @@ class Select:
 
     def first(self, parameters: _Parameters) -> list[Any] | None:
         """Return ``also`` and one instance per table from the first row, or None if there is no row."""
-        return next(iter(self.all(parameters)), None)
-
-    def all(self, parameters: _Parameters) -> list[list[Any]]:
-        """Return ``also`` and one instance per table for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
-        first = len(self._also)
-        return [[*row[:first], *(_instance(row, *part) for part in parts)] for row in _rows(sql, parameters)]
+        rows = _rows(sql, parameters)
+        if not rows:
+            return None
+        return [*rows[0][: len(self._also)], *(_instance(rows[0], *part) for part in parts)]
 
     def _compile(self) -> tuple[str, list[_Part]]:
         columns = [*self._also]

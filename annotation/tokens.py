@@ -35,14 +35,6 @@ class ExpiredToken(InvalidToken):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkClaim:
-    """The content of a personal link: an enrollment, and its ``link_key``."""
-
-    enrollment_id: int
-    link_key: str
-
-
-@dataclass(frozen=True, slots=True)
 class VisitClaim:
     """The content of a visit token: enrollment, visit, the enrollment's ``link_key``, and work session.
 
@@ -58,24 +50,16 @@ class VisitClaim:
     is_claimed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InvitationClaim:
-    """The content of an invitation link: the invitation's id and its secret nonce."""
-
-    invitation_id: int
-    nonce: str
-
-
-def personal_token(claim: LinkClaim) -> str:
+def personal_token(enrollment_id: int, link_key: str) -> str:
     """Sign the token of a personal link."""
-    return _personal().sign(f"{claim.enrollment_id}-{claim.link_key}")
+    return _personal().sign(f"{enrollment_id}-{link_key}")
 
 
-def read_personal_token(token: str) -> LinkClaim:
-    """Read the token of a personal link. Raise :class:`InvalidToken`."""
+def read_personal_token(token: str) -> tuple[int, str]:
+    """Read the enrollment of a personal link, and its ``link_key``. Raise :class:`InvalidToken`."""
     with _refusing_forgeries():
         enrollment_id, link_key = _personal().unsign(token).split("-")
-        return LinkClaim(int(enrollment_id), link_key)
+        return int(enrollment_id), link_key
 
 
 def visit_token(claim: VisitClaim) -> str:
@@ -124,16 +108,16 @@ def read_address_token(token: str) -> tuple[int, str]:
         return int(identity_id), digest
 
 
-def invitation_token(claim: InvitationClaim) -> str:
-    """Sign the token of an invitation link."""
-    return _invitation().sign(f"{claim.invitation_id}-{claim.nonce}")
+def invitation_token(invitation_id: int, nonce: str) -> str:
+    """Sign the token of an invitation link, with the invitation's secret nonce."""
+    return _invitation().sign(f"{invitation_id}-{nonce}")
 
 
-def read_invitation_token(token: str) -> InvitationClaim:
-    """Read the token of an invitation link. Raise :class:`InvalidToken`."""
+def read_invitation_token(token: str) -> tuple[int, str]:
+    """Read the id of an invitation, and its nonce. Raise :class:`InvalidToken`."""
     with _refusing_forgeries():
         invitation_id, nonce = _invitation().unsign(token).split("-")
-        return InvitationClaim(int(invitation_id), nonce)
+        return int(invitation_id), nonce
 
 
 @contextmanager

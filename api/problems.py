@@ -33,27 +33,20 @@ Error = dict[str, str]
 
 
 class MissingScope(exceptions.PermissionDenied):
-    """The token lacks the scope."""
-
     default_code = "missing_scope"
 
 
 class TooLarge(exceptions.APIException):
-    """The body is too large."""
-
     status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
 
 
 class Conflict(exceptions.APIException):
-    """The request conflicts with the current state."""
-
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
 
 def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) -> dict[str, Any]:
-    """Return the body of a problem."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,

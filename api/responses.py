@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.urls import reverse
 from rest_framework import serializers
+from rest_framework.reverse import reverse
 
 from annotation.actions import blockers
 from annotation.models import ApiToken, ImportProblem, Story, StoryImport, Study
-from api.base import absolute
 from dashboard.stories.queries import ListedStory
 from publishing.filters import Outcome
 from publishing.models import Release, ReleaseFile
@@ -17,7 +16,6 @@ from publishing.views import ARCHIVES
 def _page_of(
     row: type[serializers.Serializer], name: str, says: str, next_says: str | None = None
 ) -> type[serializers.Serializer]:
-    """Return the serializer of a page of these rows, with the address of the next page."""
     fields = {"results": row(many=True), "next": serializers.CharField(allow_null=True, help_text=next_says)}
     return type(name, (serializers.Serializer,), {"__doc__": says, **fields})
 
@@ -282,7 +280,7 @@ class _FileField(serializers.CharField):
 
 def _absolute(field: serializers.Field, page: str, *key: object) -> str:
     """Return the absolute address of a release's public page or file."""
-    return absolute(field.context["request"], reverse(f"publishing:{page}", args=key))
+    return str(reverse(f"publishing:{page}", args=key, request=field.context["request"]))
 
 
 class ReleaseFileOut(serializers.Serializer):

@@ -6,39 +6,37 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.http import Http404, StreamingHttpResponse
-from django.urls import reverse
 from rest_framework.exceptions import Throttled, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from accounts import download_slots
 from annotation import actions
 from annotation.downloads import EXPORTS
 from annotation.models import ImportProblem, Story, StoryImport
 from api import requests, responses
-from api.base import Scope, StudyView, absolute, accepted
-from api.openapi import LOCATION, described
+from api.base import Scope, StudyView
+from api.openapi import LOCATION, operation
 from dashboard.http import csv_pieces, json_pieces
 from dashboard.stories.queries import Search, story_page
 from dashboard.stories.votes_export import csv_columns, csv_rows, json_rows, questions_of, votes_of
 from tomannot import clock
 
 _PIECE = 1 << 20
-
-
+SUFFIXES = {"application/jsonl": ".jsonl", "application/x-ndjson": ".jsonl", "text/csv": ".csv"}
+"""Of story files, by media type: one story per line as JSON, or CSV with commas and a header."""
 DECISIONS = {"import": actions.import_checked, "cancel": actions.cancel_import}
 
 
 class StoryFileParser(BaseParser):
     """Read a story file from the body of a request into a temporary file."""
 
-    suffix: ClassVar[str]
-
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> TemporaryUploadedFile:
         """Return the file, rewound. Its suffix tells the format."""
-        file = TemporaryUploadedFile(f"upload{self.suffix}", media_type or self.media_type, 0, None)
+        file = TemporaryUploadedFile(f"upload{SUFFIXES[self.media_type]}", media_type, 0, None)
         while piece := stream.read(_PIECE):
             file.write(piece)
         file.size = file.tell()
@@ -46,32 +44,13 @@ class StoryFileParser(BaseParser):
         return file
 
 
-class JsonLines(StoryFileParser):
-    """One story per line as JSON."""
-
-    media_type, suffix = "application/jsonl", ".jsonl"
-
-
-class NewlineJson(StoryFileParser):
-    """JSON lines under their other media type."""
-
-    media_type, suffix = "application/x-ndjson", ".jsonl"
-
-
-class CommaSeparated(StoryFileParser):
-    """CSV with commas and a header."""
-
-    media_type, suffix = "text/csv", ".csv"
-
-
 class StoriesView(StudyView):
-    """``studies/<slug>/stories/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ, "POST": Scope.STORIES_WRITE}
-    parser_classes: ClassVar[Any] = [JsonLines, NewlineJson, CommaSeparated]
+    parser_classes: ClassVar[Any] = [
+        type("StoryFile", (StoryFileParser,), {"media_type": kind}) for kind in SUFFIXES
+    ]
     largest = settings.IMPORT_MAX_MB * 1_000_000
 
-    @described("listStories", {200: responses.StoriesOut}, 409, query=requests.StoryPage)
+    @operation("listStories", Scope.STORIES_READ, {200: responses.StoriesOut}, 409, query=requests.StoryPage)
     def get(self, request: Any, slug: str) -> Response:
         """The main stories of a study, with their verdicts so far. Ordered by id, paginated."""
         asked = self.read(requests.StoryPage, query=True)
@@ -80,10 +59,11 @@ class StoriesView(StudyView):
         rows = responses.StoryOut(page.rows, many=True).data
         return Response({"results": rows, "next": self.next_page(page.next or None)})
 
-    @described(
+    @operation(
         "importStories",
+        Scope.STORIES_WRITE,
         {202: responses.ImportOut},
-        takes={parser.media_type: bytes for parser in parser_classes},
+        takes=dict.fromkeys(SUFFIXES, bytes),
         query=requests.Upload,
         headers=(LOCATION,),
     )
@@ -106,16 +86,12 @@ class StoriesView(StudyView):
                 by=self.user,
                 now=clock.now(),
             )
-        address = reverse("api:import", args=[slug, job.pk])
-        return accepted(responses.ImportOut(job).data, absolute(request, address))
+        address = reverse("api:import", args=[slug, job.pk], request=request)
+        return Response(responses.ImportOut(job).data, status=202, headers={"Location": address})
 
 
 class ImportsView(StudyView):
-    """``studies/<slug>/imports/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ}
-
-    @described("listImports", {200: responses.ImportsOut}, query=requests.NumberPage)
+    @operation("listImports", Scope.STORIES_READ, {200: responses.ImportsOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str) -> Response:
         """The imports and checks of files. Newest first, paginated."""
         found = StoryImport.objects.filter(study=self.study)
@@ -132,16 +108,12 @@ class _ImportView(StudyView):
 
 
 class ImportView(_ImportView):
-    """``studies/<slug>/imports/<number>/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ, "POST": Scope.STORIES_WRITE}
-
-    @described("getImport", {200: responses.ImportOut})
+    @operation("getImport", Scope.STORIES_READ, {200: responses.ImportOut})
     def get(self, request: Any, slug: str, number: int) -> Response:
         """The outcome of an import. Its state and its number of stories."""
         return Response(responses.ImportOut(self.job(number)).data)
 
-    @described("decideImport", {200: responses.ImportOut}, 409, takes=requests.Decision)
+    @operation("decideImport", Scope.STORIES_WRITE, {200: responses.ImportOut}, 409, takes=requests.Decision)
     def post(self, request: Any, slug: str, number: int) -> Response:
         """Import a file that was checked, or drop it. Repeating a decision changes nothing."""
         job = self.job(number)
@@ -151,11 +123,12 @@ class ImportView(_ImportView):
 
 
 class ImportProblemsView(_ImportView):
-    """``studies/<slug>/imports/<number>/problems/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STORIES_READ}
-
-    @described("listImportProblems", {200: responses.ImportProblemsOut}, query=requests.NumberPage)
+    @operation(
+        "listImportProblems",
+        Scope.STORIES_READ,
+        {200: responses.ImportProblemsOut},
+        query=requests.NumberPage,
+    )
     def get(self, request: Any, slug: str, number: int) -> Response:
         """The problems of a file, by line. In the order of the file, paginated."""
         found = ImportProblem.objects.filter(story_import=self.job(number))
@@ -163,32 +136,25 @@ class ImportProblemsView(_ImportView):
 
 
 class Export(StudyView):
-    """Base of the two formats."""
-
-    scopes: ClassVar[Any] = {"GET": Scope.VOTES_READ}
-
     def answer(self, pieces: Iterator[bytes], suffix: str, media_type: str) -> StreamingHttpResponse:
         """Return the file; for HEAD only its headers. Raise ``Throttled``."""
-        sent = iter(()) if self.request.method == "HEAD" else self._limited(pieces)
-        response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
-        return response
-
-    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        sent = download_slots.limited(pieces, EXPORTS, f"token {self.token.pk}")
+        is_head, reader = self.request.method == "HEAD", f"token {self.token.pk}"
+        sent = iter(()) if is_head else download_slots.limited(pieces, EXPORTS, reader)
         if sent is None:
             raise Throttled(
                 download_slots.TRY_AGAIN_SECONDS,
                 f"Too many exports at the same time: at most {download_slots.PER_READER} per token and "
                 f"{download_slots.PER_INSTALLATION} in all. Finish one before you start the next.",
             )
-        return sent
+        response = StreamingHttpResponse(sent, content_type=f"{media_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{self.study.slug}-votes.{suffix}"'
+        return response
 
 
 class JsonLinesView(Export):
-    """``studies/<slug>/votes.jsonl``"""
-
-    @described("exportVotes", {(200, "application/jsonl"): str}, 409, query=requests.VotesSince)
+    @operation(
+        "exportVotes", Scope.VOTES_READ, {(200, "application/jsonl"): str}, 409, query=requests.VotesSince
+    )
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
         """All votes of a study as JSON lines; docs/api.md lists the fields.
 
@@ -200,9 +166,7 @@ class JsonLinesView(Export):
 
 
 class CsvView(Export):
-    """``studies/<slug>/votes.csv``"""
-
-    @described("exportVotesAsCsv", {(200, "text/csv"): str}, 409, query=requests.VotesSince)
+    @operation("exportVotesAsCsv", Scope.VOTES_READ, {(200, "text/csv"): str}, 409, query=requests.VotesSince)
     def get(self, request: Any, slug: str) -> StreamingHttpResponse | Response:
         """All votes of a study as CSV, safe from formula injection.
 

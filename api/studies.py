@@ -1,17 +1,17 @@
 """Studies: list, read, create, change, open and close them, read their figures. Also the request's token."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, Study
 from annotation.rights import CREATE, token_studies
 from api import requests, responses
-from api.base import ApiView, Scope, StudyView, absolute
-from api.openapi import LOCATION, RETRY_AFTER, described
+from api.base import ApiView, Scope, StudyView
+from api.openapi import LOCATION, operation
 from api.problems import Conflict
 from dashboard import actions
 from dashboard.figures import store
@@ -23,28 +23,27 @@ MOVE_TO = {Study.State.OPEN: OPEN, Study.State.PAUSED: PAUSE, Study.State.CLOSED
 
 
 class TokenView(ApiView):
-    """``token/``"""
-
-    scopes: ClassVar[Any] = {"GET": None}
-
-    @described("getToken", {200: responses.TokenOut}, access=())
+    @operation("getToken", None, {200: responses.TokenOut}, access=())
     def get(self, request: Any) -> Response:
         """The token of the request. The token's name, owner, scopes and expiry."""
         return Response(responses.TokenOut(self.token).data)
 
 
 class StudiesView(ApiView):
-    """``studies/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "POST": Scope.STUDIES_WRITE}
-
-    @described("listStudies", {200: responses.StudiesOut}, access=(403,), query=requests.StudyPage)
+    @operation(
+        "listStudies",
+        Scope.STUDIES_READ,
+        {200: responses.StudiesOut},
+        access=(403,),
+        query=requests.StudyPage,
+    )
     def get(self, request: Any) -> Response:
         """The studies that the token gives access to. Ordered by slug, paginated."""
         return self.page(token_studies(self.token), responses.StudyOut, requests.StudyPage, by="slug")
 
-    @described(
+    @operation(
         "createStudy",
+        Scope.STUDIES_WRITE,
         {201: responses.StudyWithBlockers},
         409,
         access=(403,),
@@ -62,22 +61,20 @@ class StudiesView(ApiView):
         slug = given.pop("slug")
         config = actions.chosen_configuration(**given)
         study = actions.create_study(slug=slug, config=config, by=self.user, now=clock.now())
-        address = reverse("api:study", args=[study.slug])
         shown = responses.StudyWithBlockers(study).data
-        return Response(shown, status=201, headers={"Location": absolute(request, address)})
+        address = reverse("api:study", args=[study.slug], request=request)
+        return Response(shown, status=201, headers={"Location": address})
 
 
 class OneStudyView(StudyView):
-    """``studies/<slug>/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "PATCH": Scope.STUDIES_WRITE}
-
-    @described("getStudy", {200: responses.StudyWithBlockers})
+    @operation("getStudy", Scope.STUDIES_READ, {200: responses.StudyWithBlockers})
     def get(self, request: Any, slug: str) -> Response:
         """A study. The study's settings, its state, and the reasons why it cannot open yet."""
         return Response(responses.StudyWithBlockers(self.study).data)
 
-    @described("changeStudy", {200: responses.StudyWithBlockers}, takes=requests.StudyChanges)
+    @operation(
+        "changeStudy", Scope.STUDIES_WRITE, {200: responses.StudyWithBlockers}, takes=requests.StudyChanges
+    )
     def patch(self, request: Any, slug: str) -> Response:
         """Change settings of a study. All or nothing: if one change is impossible, none is made."""
         changes = self.read(requests.StudyChanges)
@@ -88,11 +85,9 @@ class OneStudyView(StudyView):
 
 
 class StateView(StudyView):
-    """``studies/<slug>/state/``"""
-
-    scopes: ClassVar[Any] = {"PUT": Scope.STUDIES_WRITE}
-
-    @described("setState", {200: responses.StudyWithBlockers}, 409, takes=requests.NewState)
+    @operation(
+        "setState", Scope.STUDIES_WRITE, {200: responses.StudyWithBlockers}, 409, takes=requests.NewState
+    )
     def put(self, request: Any, slug: str) -> Response:
         """Open, pause or close a study.
 
@@ -114,16 +109,12 @@ class StateView(StudyView):
 
 
 LOOK_AGAIN = 5
-FINISH = ("finish", "earliest", "latest", "per_day", "none")
 """Seconds to wait before asking again for figures that are being computed."""
+FINISH = ("finish", "earliest", "latest", "per_day", "none")
 
 
 class ProgressView(StudyView):
-    """``studies/<slug>/progress/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ}
-
-    @described("getProgress", {200: responses.Progress})
+    @operation("getProgress", Scope.STUDIES_READ, {200: responses.Progress})
     def get(self, request: Any, slug: str) -> Response:
         """The progress of a study.
 
@@ -149,12 +140,12 @@ class ProgressView(StudyView):
 
 
 class StatisticsView(StudyView):
-    """``studies/<slug>/statistics/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STATISTICS_READ}
-
-    @described(
-        "getStatistics", {200: responses.Statistics, 202: responses.FiguresState}, 409, headers=(RETRY_AFTER,)
+    @operation(
+        "getStatistics",
+        Scope.STATISTICS_READ,
+        {200: responses.Statistics, 202: responses.FiguresState},
+        409,
+        retry=(202, 429),
     )
     def get(self, request: Any, slug: str) -> Response:
         """Agreement, retention and verdicts over all votes.

@@ -16,8 +16,6 @@ Answers = dict[str, str]
 
 
 class DoubleSubmit(enum.Enum):
-    """The ways to submit a form twice."""
-
     NO = "no"
     AT_ONCE = "at once"
     """Two identical requests at the same moment, like a double click."""
@@ -71,8 +69,6 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One simulated annotator."""
-
     number: int
     skill: float
     javascript: bool

@@ -120,7 +120,6 @@ class Page:
 
     @property
     def onward(self) -> list[Link]:
-        """Links to the next step."""
         return [link for link in self.links if not link.quiet and not link.finishes]
 
     @cached_property
@@ -176,11 +175,7 @@ class NotLoopback(ValueError):
 
 
 class Unreachable(Exception):
-    """The server did not answer: nothing listens there, or it took too long."""
-
-
-class RedirectedAway(Exception):
-    """The server redirected the browser to another site, or in circles."""
+    """The server did not answer, or redirected the browser to another site or in circles."""
 
 
 def loopback_origin(address: str) -> str:
@@ -190,21 +185,16 @@ def loopback_origin(address: str) -> str:
     """
     parts = urlsplit(address)
     host = parts.hostname or ""
-    if parts.scheme != "http" or not _is_loopback(host):
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if parts.scheme != "http" or not is_here:
         raise NotLoopback(
             f"{address!r} is not an address on this machine. The simulated crowd only visits a server "
             "that runs here, such as http://127.0.0.1:8000."
         )
     return f"http://{parts.netloc}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Server:
@@ -243,7 +233,7 @@ class Browser:
         self.javascript = javascript
 
     def open(self, address: str) -> Page:
-        """Load a page, following redirects. Raise :class:`Unreachable` or :class:`RedirectedAway`."""
+        """Load a page, following redirects. Raise :class:`Unreachable`."""
         return self._load("GET", address, headers={})
 
     def submit(self, form: Form, values: Mapping[str, str], *, button: int = 0) -> tuple[Page, float]:
@@ -265,7 +255,7 @@ class Browser:
         for _ in range(REDIRECTS):
             parts = urlsplit(urljoin(self._server.origin + "/", address))
             if f"{parts.scheme}://{parts.netloc}" != self._server.origin:
-                raise RedirectedAway(
+                raise Unreachable(
                     f"The server sent the browser away from {self._server.origin}, to {parts.netloc}."
                 )
             path = f"{parts.path}?{parts.query}" if parts.query else parts.path
@@ -281,4 +271,4 @@ class Browser:
             elif response.status in (301, 302, 303):
                 method, body = "GET", None
                 headers = {name: value for name, value in headers.items() if name != "Content-Type"}
-        raise RedirectedAway(f"The server redirected the browser more than {REDIRECTS} times in a row.")
+        raise Unreachable(f"The server redirected the browser more than {REDIRECTS} times in a row.")

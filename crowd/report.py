@@ -2,11 +2,12 @@
 
 import dataclasses
 import enum
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from crowd.browser import Receipt
 
@@ -14,8 +15,6 @@ ERRORS_KEPT = 50
 
 
 class AnnotatorOutcome(enum.StrEnum):
-    """The end of an annotator's part."""
-
     FINISHED = "finished"
     """The site had nothing more to offer; its reason is among the endings."""
     ENOUGH = "had enough"
@@ -97,7 +96,7 @@ def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
     # Copied first, since annotators may be at work.
     receipts = [receipt for tally in tallies for receipt in [*tally.receipts.items()]]
     errors = [error for tally in tallies for error in [*tally.errors]]
-    submits = sorted(seconds for tally in tallies for seconds in [*tally.submit_seconds])
+    submits = [seconds for tally in tallies for seconds in [*tally.submit_seconds]]
     return Report(
         seconds=seconds,
         people=_counted(tally.outcome.value for tally in tallies),
@@ -111,8 +110,8 @@ def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
         errors=tuple(errors[:ERRORS_KEPT]),
         errors_total=len(errors),
         submits=len(submits),
-        submit_p50_ms=_milliseconds(submits, 0.50),
-        submit_p95_ms=_milliseconds(submits, 0.95),
+        submit_p50_ms=_milliseconds(submits, 50),
+        submit_p95_ms=_milliseconds(submits, 95),
         receipts=tuple(receipts),
     )
 
@@ -121,8 +120,6 @@ def _counted(texts: Iterable[str]) -> dict[str, int]:
     return dict(Counter(texts).most_common())
 
 
-def _milliseconds(ordered: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile of ascending seconds in milliseconds, or None without values."""
-    if not ordered:
-        return None
-    return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)] * 1000, 1)
+def _milliseconds(seconds: Sequence[float], percent: int) -> float | None:
+    """Return the nearest-rank percentile."""
+    return round(float(np.percentile(seconds, percent, method="inverted_cdf")) * 1000, 1) if seconds else None

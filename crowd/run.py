@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crowd.behaviour import Answers, Behaviour, Decision, DoubleSubmit, Population, Profile, decide, profile
-from crowd.browser import Browser, Form, Page, RedirectedAway, Server, Unreachable
+from crowd.browser import Browser, Form, Page, Server, Unreachable
 from crowd.report import AnnotatorOutcome, Report, Tally, summed_up
 from crowd.truth import Truth
 from tomannot.log_masking import mask_tokens
@@ -66,7 +66,7 @@ class Annotator:
             page: Page | None = self._browser.open(self._link)
             while page is not None:
                 page = yield from self._respond_to(page)
-        except (Unreachable, RedirectedAway) as error:
+        except Unreachable as error:
             self._fail(str(error))
 
     def _respond_to(self, page: Page) -> Waits:

@@ -228,7 +228,6 @@ def draw_baseline(
 def _create_baseline(
     release: Release, plan: BaselinePlan, drawn: Sample, *, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """Create the study that asks the sampled questions."""
     source = release.study
     settings = annotation_actions.StudySettings(
         title=plan.title,

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from accounts.schema import Row
 
 SHOWN = 20
 """Offending rows listed per check; all of them are counted."""
@@ -76,7 +79,7 @@ def read_queries(topic: str) -> Iterator[tuple[str, int, str, str]]:
             raise ValueError(f"Not a named query, in {topic}.sql:\n{paragraph}")
         name, invariant, comment, sql = found.groups()
         sentence = comment.removeprefix("-- ").replace("\n-- ", " ").strip()
-        yield name, int(invariant or 0), sentence, sql.replace("%", "%%")
+        yield name, int(invariant or 0), sentence, sql
 
 
 def read_checks(topic: str) -> list[Check]:
@@ -92,8 +95,9 @@ def _views() -> str:
 
 def by_sql(query: str) -> Find:
     """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders."""
+    broken = f"WITH {_views()}, broken AS ({query})".replace("%", "%%")
     sql = (
-        f"WITH {_views()}, broken AS ({query}) "  # noqa: S608 - constants of this package
+        f"{broken} "  # noqa: S608 - constants of this package
         "SELECT row, count(*) OVER () FROM (SELECT DISTINCT study_id, row FROM broken) one "
         "WHERE %(study)s::bigint IS NULL OR study_id = %(study)s ORDER BY row LIMIT %(shown)s"
     )
@@ -128,12 +132,18 @@ def by_walking(invariant: int) -> Callable[[Walk], Check]:
     return check
 
 
+def of_study(rows: QuerySet[Row], study_id: int | None, *, at: str = "study") -> QuerySet[Row]:
+    """Narrow the rows to those of one study, whose id they have ``at`` this field; None: all."""
+    return rows.filter(**{at: study_id}) if study_id else rows
+
+
 def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query with a parameter ``study``, in bounded memory. Needs a transaction.
+    """Yield the rows of a query of ``sql/streams.sql``, in bounded memory. Needs a transaction.
 
     JSON columns come as text.
     """
+    queries = {name: sql for name, *_, sql in read_queries("streams")}
     with connection.chunked_cursor() as cursor:
-        cursor.execute(query, {"study": study_id})
+        cursor.execute(queries[query], {"study": study_id})
         while rows := cursor.fetchmany(CHUNK):
             yield from rows

@@ -12,12 +12,11 @@ import orjson
 
 from publishing import annotation_report, instrument, machine_validation
 from publishing.card import croissant, dataset_card
-from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.card.sections import Documents
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.comparison.changes import CHANGES_PATH, Changes, changes_since
 from publishing.errors import NothingToRelease
 from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows
@@ -32,7 +31,6 @@ from publishing.filters import Outcome, Verdict, get_filter
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
@@ -142,14 +140,11 @@ def write_stories(
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    scored = ScoredTally(facts.protocol_name, facts.votes_per_story)
-    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored)
+    protocol, wanted = facts.protocol_name, facts.votes_per_story
+    tally, statistics = Tally(), StatisticsTally(facts.asked, protocol, wanted, flagged=facts.flagged)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
     verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    results, paths = (
-        per_item(facts.protocol_name, facts.asked),
-        rows.story_paths(get_filter(facts.filter_name)),
-    )
+    results, paths = per_item(protocol, facts.asked), rows.story_paths(get_filter(facts.filter_name))
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
         questions = [question.key for question in facts.asked]
@@ -192,7 +187,6 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
 
 
 def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
-    """Return the release's filter with cached verdicts; it is pure."""
     verdict_of = get_filter(facts.filter_name)
 
     @lru_cache(maxsize=_REMEMBERED)

@@ -1,7 +1,5 @@
 """Errors of this room. Their messages are written for the user who meets them."""
 
-from collections.abc import Mapping
-
 from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
@@ -44,11 +42,7 @@ class BrokenDirectory(DomainError):
 
 
 class InvalidStatement(DomainError):
-    """A data statement that cannot be published. ``problems`` maps each item to what is wrong with it."""
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
+    """A data statement cannot be published; the message says what is wrong with each item."""
 
 
 class UnusableRelease(DomainError):
@@ -57,3 +51,31 @@ class UnusableRelease(DomainError):
 
 class NotEvaluable(DomainError):
     """A model's answers do not fit the release, or the release has nothing to compare them with."""
+
+
+class DestinationError(DomainError):
+    """A place cannot take the release. The message ends with a remedy and contains no secret."""
+
+
+class WrongPlace(DestinationError):
+    """The address is malformed, or there is no such place."""
+
+
+class AccessRefused(DestinationError):
+    """The credentials are unknown or lack a right."""
+
+
+class Unreachable(DestinationError):
+    """The place did not answer, or broke off. Running the deposit again continues it."""
+
+
+class PlaceOccupied(DestinationError):
+    """Something else is there. It is never overwritten."""
+
+
+class WrongVisibility(DestinationError):
+    """The visibility is not the requested one."""
+
+
+class Damaged(DestinationError):
+    """The stored files are not the ones that were sent."""

@@ -1,11 +1,13 @@
 """The facts that the card and ``release.json`` are written from, as plain values."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from itertools import accumulate
 from math import ceil
 from typing import Any, TypeVar
 
@@ -29,12 +31,10 @@ def quartiles(counted: Mapping[Value, int]) -> dict[str, Value] | None:
 
     ``counted`` has how often each value occurs.
     """
-    reached: list[Value] = []
-    seen, total = 0, sum(counted.values())
-    for value in sorted(counted):
-        seen += counted[value]
-        reached += [value] * (sum(4 * seen >= part * total for part in (1, 2, 3)) - len(reached))
-    return dict(zip(QUARTILES, reached, strict=True)) if reached else None
+    values = sorted(counted)
+    upto = list(accumulate(counted[value] for value in values))
+    reached = (bisect_left(upto, part * upto[-1] / 4) for part in (1, 2, 3))
+    return dict(zip(QUARTILES, (values[place] for place in reached), strict=True)) if values else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.utils import translation
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from annotation.protocols import stated_by
 from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
-from publishing.translation import gettext_noop
 
 ONE_OF_EACH = "+one-of-each"
 """Ends the name of a filter that also drops duplicates."""

@@ -37,17 +37,7 @@ from annotation.models import (
 )
 from annotation.models.votes import VoteQuerySet
 from annotation.protocols.questions import Question, Scale, Text
-from publishing.facts import (
-    AskedQuestion,
-    Flagged,
-    HiddenChecks,
-    ImportedVotes,
-    PayBefore,
-    People,
-    ReleaseFacts,
-    SpotChecks,
-    Statement,
-)
+from publishing import facts
 from publishing.files import jsonl
 from publishing.filters import default_filter
 from publishing.instrument import form_of
@@ -96,13 +86,13 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-def release_facts(release: Release) -> ReleaseFacts:
+def release_facts(release: Release) -> facts.ReleaseFacts:
     """Collect what the files state about the study and the request."""
     study = release.study
     protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
         protocol_title = str(protocol.title)
-    return ReleaseFacts(
+    return facts.ReleaseFacts(
         slug=study.slug,
         **{name: getattr(release, name) for name in COPIED},
         protocol_name=study.protocol_name,
@@ -178,7 +168,7 @@ def sources(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def imported_votes(study: Study) -> ImportedVotes | None:
+def imported_votes(study: Study) -> facts.ImportedVotes | None:
     """Return the source of the study's imported votes, from the audit log; None if people voted here."""
     note = Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).values_list("note", flat=True)
     source = note.first()
@@ -186,7 +176,7 @@ def imported_votes(study: Study) -> ImportedVotes | None:
         return None
     agreed_there = Event.objects.filter(study=study, type=Event.Type.CONSENT_GIVEN, note=source)
     found = agreed_there.values("enrollment").distinct().count()
-    return ImportedVotes(source.removeprefix("imported from "), found) if found else None
+    return facts.ImportedVotes(source.removeprefix("imported from "), found) if found else None
 
 
 def largest_story_cap(study: Study) -> int:
@@ -195,10 +185,10 @@ def largest_story_cap(study: Study) -> int:
     return max([study.story_cap, *(int(before) for _, before in changes)])
 
 
-def pay_before(release: Release) -> tuple[PayBefore, ...]:
+def pay_before(release: Release) -> tuple[facts.PayBefore, ...]:
     """Return the pay rates before the release's, since the opening, oldest first."""
     changes = _changes_since_opening(release.study, "pay_rate", until=release.requested_at)
-    return tuple(PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
+    return tuple(facts.PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
 
 
 def _changes_since_opening(
@@ -212,22 +202,22 @@ def _changes_since_opening(
     return [(at, changes[setting][0]) for at, note in noted if setting in (changes := noted_changes(note))]
 
 
-def statement_of(study: Study, *, at: datetime) -> Statement:
+def statement_of(study: Study, *, at: datetime) -> facts.Statement:
     """Return the data statement in force at a moment; empty if there was none."""
     written = DataStatement.objects.of(study, at=at)
-    return written.statement if written else Statement()
+    return written.statement if written else facts.Statement()
 
 
-def asked_questions(study: Study) -> tuple[AskedQuestion, ...]:
+def asked_questions(study: Study) -> tuple[facts.AskedQuestion, ...]:
     """Return the questions of the study's form, with titles in the installation's language."""
     with override(settings.LANGUAGE_CODE):
         return tuple(asked_question(question) for question in study.protocol.questions)
 
 
-def asked_question(question: Question) -> AskedQuestion:
+def asked_question(question: Question) -> facts.AskedQuestion:
     """Return a question of a protocol as releases state it, with its title in the current language."""
     options = question.options if question.has_fixed_options else ()
-    return AskedQuestion(
+    return facts.AskedQuestion(
         key=question.key,
         title=str(question.title),
         options=tuple(option.key for option in options),
@@ -238,7 +228,7 @@ def asked_question(question: Question) -> AskedQuestion:
     )
 
 
-def people(release: Release) -> People:
+def people(release: Release) -> facts.People:
     """Count the people at each step, from the audit log, until the answers were frozen (or the request).
 
     Later events change nothing, so building a release again gives the same card.
@@ -254,7 +244,7 @@ def people(release: Release) -> People:
     qualified, failed = Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED
     begun = events.filter(type=Event.Type.ATTEMPT_STARTED)
     tested = study.gate != Study.Gate.NOT_REQUIRED
-    return People(
+    return facts.People(
         visited=how_many(Event.Type.VISIT_ARRIVED),
         consented=how_many(Event.Type.CONSENT_GIVEN),
         attempted=how_many(qualified, failed) if tested else None,
@@ -277,7 +267,7 @@ def intake(release: Release) -> dict[str, Any] | None:
     return {"smallest_group": study.intake_group, "people": people}
 
 
-def flagged(release: Release) -> Flagged:
+def flagged(release: Release) -> facts.Flagged:
     """Return the votes of people whom the log names as flagged, and those without trusted input.
 
     Flags that are raised after the request change nothing, so building a release again gives the same card.
@@ -330,7 +320,7 @@ def counted_until(release: Release) -> datetime:
     return release.answers_until or release.requested_at
 
 
-def hidden_checks(release: Release) -> HiddenChecks | None:
+def hidden_checks(release: Release) -> facts.HiddenChecks | None:
     """Return people's results on hidden checks; None if nobody got one.
 
     Only first answers count, so building a release again gives the same card.
@@ -352,10 +342,10 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
     warned = Event.objects.filter(
         study=release.study, type=Event.Type.ANNOTATOR_WARNED, at__lte=until
     ).aggregate(people=Count("enrollment", distinct=True))
-    return HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
+    return facts.HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
 
 
-def spot_checks(release: Release) -> SpotChecks | None:
+def spot_checks(release: Release) -> facts.SpotChecks | None:
     """Return the results of judging randomly drawn votes; None if none was judged.
 
     The last decision on each vote before the release counts, whichever sample it was made in.
@@ -373,7 +363,7 @@ def spot_checks(release: Release) -> SpotChecks | None:
         return None
     decisions = Counter(decision for _, decision in standing.values())
     people = Counter(person for person, _ in standing.values())
-    return SpotChecks(
+    return facts.SpotChecks(
         accepted=decisions[SpotCheck.Decision.ACCEPT],
         uncounted=decisions[SpotCheck.Decision.UNCOUNTED],
         rejected=decisions[SpotCheck.Decision.REJECT],
@@ -383,7 +373,6 @@ def spot_checks(release: Release) -> SpotChecks | None:
 
 
 def _rules(study: Study, until: datetime) -> CheckRules:
-    """Return the rules in force at a moment, from the log of their changes."""
     rules, names = CheckRules(), {item.name for item in fields(CheckRules)}
     events = Event.objects.filter(study=study, type=Event.Type.CHECKS_CHANGED, subject="", at__lte=until)
     for note in events.order_by("pk").values_list("note", flat=True):

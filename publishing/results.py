@@ -6,19 +6,9 @@ from typing import NamedTuple
 
 from annotation.protocols import all_protocols
 from publishing.facts import AskedQuestion, scales_of
+from publishing.files import rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    DECISION_COLUMNS,
-    LABEL_DECISION_COLUMNS,
-    LABELS_PATH,
-    RATINGS_PATH,
-    RECONCILED_PATH,
-    AnyVotes,
-    Decisions,
-    ReleasedStory,
-    Row,
-)
+from publishing.files.rows import AnyVotes, Decisions, ReleasedStory, Row
 from publishing.statistics import labels, ratings, reconciled
 
 
@@ -29,7 +19,7 @@ class PerItem(NamedTuple):
     path: str
     columns: Mapping[str, Type]
     lines: Callable[[ReleasedStory, AnyVotes, Decisions], Iterable[Row]]
-    decisions: Mapping[str, Type] = DECISION_COLUMNS
+    decisions: Mapping[str, Type] = rows.DECISION_COLUMNS
 
     @property
     def config(self) -> str:
@@ -39,7 +29,7 @@ class PerItem(NamedTuple):
     @property
     def types(self) -> dict[str, Mapping[str, Type]]:
         """The columns by path."""
-        return {self.path: self.columns, ADJUDICATIONS_PATH: self.decisions}
+        return {self.path: self.columns, rows.ADJUDICATIONS_PATH: self.decisions}
 
 
 def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | None:
@@ -51,13 +41,13 @@ def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | No
             suggested = protocol.suggested(protocol.parse(story.content))
             return labels.label_rows(story.story_id, votes, decisions, suggested)
 
-        return PerItem(LABELS_PATH, labels.COLUMNS, labelled, LABEL_DECISION_COLUMNS)
+        return PerItem(rows.LABELS_PATH, labels.COLUMNS, labelled, rows.LABEL_DECISION_COLUMNS)
     if protocol and protocol.resolution == "reconciled":
         columns, lines = reconciled.columns(protocol), partial(reconciled.rows, protocol)
-        return PerItem(RECONCILED_PATH, columns, lines, LABEL_DECISION_COLUMNS)
+        return PerItem(rows.RECONCILED_PATH, columns, lines, rows.LABEL_DECISION_COLUMNS)
     if scales:
         return PerItem(
-            RATINGS_PATH,
+            rows.RATINGS_PATH,
             ratings.COLUMNS,
             lambda story, votes, _decisions: ratings.rating_rows(story.story_id, votes, scales),
         )

@@ -215,7 +215,6 @@ class _Reader:
         self._answers = lru_cache(maxsize=_REMEMBERED)(partial(_answers, written))
 
     def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Chunk:
-        """Return the stories in these rows, and their votes."""
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
         columns = _columns("".join(texts), [row[2] for row in rows], sizes)
@@ -231,7 +230,6 @@ class _Reader:
     def _story(
         self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
-        """Return the story in a row, with its votes."""
         _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, old, _ = row
         story = ReleasedStory(
             story_id,

@@ -113,7 +113,6 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
 
 
 def _away(request: HttpRequest, release: Release) -> HttpResponse:
-    """Say that the files are not in place."""
     context = {"release": _shown(release)}
     return render(request, "publishing/away.html", context, status=503)
 

@@ -44,13 +44,12 @@ class ExpertAnswerInline(Blind, ReadOnlyInline):
 
 
 def blind(base: type[Any], **attributes: Any) -> type[Any]:
-    """Return a :class:`Blind` kind of ``base``."""
     return type(f"Blind{base.__name__}", (Blind, base), attributes)
 
 
 show(
     Round, "study", "number", "title", "state", "attempts_allowed", "pays_on_fail", "created_at",
-    filters=("state",), inlines=(inline(RoundStory),),
+    list_filter=("state",), inlines=(inline(RoundStory),),
 )  # fmt: skip
 show(
     AnswerKey, "round", "version", "created_by", "created_at",
@@ -61,17 +60,17 @@ show(
 )
 show(
     Attempt, "id", "round", "enrollment", "number", "state", "passed", "started_at", "submitted_at",
-    filters=("state", "passed", "round__study"),
+    list_filter=("state", "passed", "round__study"),
     inlines=(blind(ReadOnlyInline, model=AttemptAnswer, about_round="attempt__round"),),
 )  # fmt: skip
 show(
     CheckKey, "id", "story", "version", "state", "created_by", "created_at",
-    filters=("state", "story__study"), search=("story__story_id",),
+    list_filter=("state", "story__study"), search_fields=("story__story_id",),
     inlines=(inline(CheckOption, "question", "row", "option"),),
     base=blind(ReadOnlyAdmin, about_text="story__text_hash"),
 )  # fmt: skip
 show(
     CheckResult, "vote", "key", "passed",
-    filters=("passed", "key__story__study"), search=("key__story__story_id",),
+    list_filter=("passed", "key__story__study"), search_fields=("key__story__story_id",),
     base=blind(ReadOnlyAdmin, about_text="key__story__text_hash"),
 )  # fmt: skip

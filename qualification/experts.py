@@ -156,12 +156,10 @@ def chosen_in(round: Round) -> Chosen:
 
 
 def counts(names_by_option: Mapping[str, list[str]]) -> Counter[str]:
-    """Return the number of experts per option."""
     return Counter({option: len(names) for option, names in names_by_option.items()})
 
 
 def agreement_over(cells: Iterable[Mapping[str, list[str]]]) -> Agreement:
-    """Return the experts' agreement over these questions."""
     every = [counts(cell) for cell in cells]
     shares = [share for share in map(agreement, every) if share is not None]
     return Agreement(

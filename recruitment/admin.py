@@ -13,15 +13,15 @@ from recruitment.models import (
 
 show(
     Visit, "id", "enrollment", "platform", "environment", "arrived_at",
-    filters=("platform", "environment", "enrollment__study"),
+    list_filter=("platform", "environment", "enrollment__study"),
 )  # fmt: skip
 show(
     Posting, "id", "campaign", "number", "state", "seats", "remote_id", "made_at", "synced_at",
-    filters=("state", "campaign"),
+    list_filter=("state", "campaign"),
 )  # fmt: skip
 show(
     Grant, "id", "study", "annotator", "kind", "state", "tries", "problem", "requested_at",
-    filters=("kind", "state", "study"),
+    list_filter=("kind", "state", "study"),
 )  # fmt: skip
 show(JoinLink, "study")
 show(Campaign, "id", "study", "number")

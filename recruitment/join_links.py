@@ -8,13 +8,11 @@ when their people arrive.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from recruitment.models import JoinLink
@@ -121,51 +119,13 @@ def filled_in(address: str, *, code: str, participant: str | None) -> str | None
     return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
 
 
-@dataclass(frozen=True, slots=True)
-class JoinPlatform:
-    """A platform's settings to fill in, and a hint on the way back and on what to look up there."""
-
-    label: Promise | str
-    settings: Mapping[str, Any]
-    hint: Promise
-
-
 _USUAL: dict[str, Any] = {"placeholder": "", "adds_parameter": False, "source": ""}
-PLATFORMS = {
-    "connect": JoinPlatform(
-        "CloudResearch Connect",
-        _USUAL | {"parameter": "participantId", "adds_parameter": True, "source": "cloudresearch-connect"},
-        gettext_lazy(
-            "Connect adds participantId to the address by itself. The way back is the “Redirect URL” that "
-            "Connect shows at the end of making a project. It says “completed”, so say below how many "
-            "stories complete the study, and give another way back, or none, for less. Connect asks for "
-            "one code of its own, not for codes per person."
-        ),
-    ),
-    "sona": JoinPlatform(
-        "SONA",
-        _USUAL | {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%"},
-        gettext_lazy(
-            "SONA fills its placeholder in, in the “Study URL”. The way back is the client-side “Completion "
-            "URL” that the study’s page on SONA shows then, with {participant} in place of XXXX. Who opens "
-            "it gets the credit; for the same credit after the test alone, give it there, too."
-        ),
-    ),
-    "list": JoinPlatform(
-        gettext_lazy("A mailing list"),
-        _USUAL | {"parameter": "participant"},
-        gettext_lazy(
-            "Give everybody on the list an id of ten letters or more that nobody can guess. The placeholder "
-            "is the one of your mailer for that id. A way back is not needed."
-        ),
-    ),
-    "prolific": JoinPlatform(
-        gettext_lazy("Prolific, without a campaign"),
-        _USUAL | {"parameter": "PROLIFIC_PID", "placeholder": "{{%PROLIFIC_PID%}}", "source": "prolific"},
-        gettext_lazy(
-            "Prolific knows only codes that your study there lists. Ways back look like "
-            "https://app.prolific.com/submissions/complete?cc=CODE, with one code for who has answered "
-            "stories and another for who has only done the test."
-        ),
-    ),
+PLATFORMS: dict[str, dict[str, Any]] = {
+    "connect": _USUAL
+    | {"parameter": "participantId", "adds_parameter": True, "source": "cloudresearch-connect"},
+    "sona": _USUAL | {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%"},
+    "list": _USUAL | {"parameter": "participant"},
+    "prolific": _USUAL
+    | {"parameter": "PROLIFIC_PID", "placeholder": "{{%PROLIFIC_PID%}}", "source": "prolific"},
 }
+"""The usual settings of platforms; ``dashboard/recruitment/_join_platform.html`` has a hint about each."""

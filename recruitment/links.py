@@ -7,14 +7,14 @@ from django.urls import reverse
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
-from annotation.tokens import LinkClaim, VisitClaim, address_token, personal_token, visit_token
+from annotation.tokens import VisitClaim, address_token, personal_token, visit_token
 from recruitment.models import Campaign, JoinLink, Visit
 
 
 def personal_path(enrollment: Enrollment) -> str:
     """Return a person's own link as a path on this site."""
-    claim = LinkClaim(enrollment.pk, enrollment.link_key)
-    return reverse("recruitment:arrive", kwargs={"token": personal_token(claim)})
+    token = personal_token(enrollment.pk, enrollment.link_key)
+    return reverse("recruitment:arrive", kwargs={"token": token})
 
 
 def personal_link(enrollment: Enrollment) -> str:

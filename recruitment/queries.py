@@ -173,7 +173,6 @@ def _participants(enrollment: Enrollment, beginning: str = "") -> list[str]:
 
 
 def _participant(enrollment: Enrollment, source: str) -> str | None:
-    """Return the person's id in this source, if they came from there."""
     return next(iter(_participants(enrollment, person_of(source, ""))), None)
 
 

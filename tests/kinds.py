@@ -46,7 +46,7 @@ class Dialogues(Protocol):
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         for row in rows:
             name, content = row.data["story_id"], {"story": row.data["story"]}
-            yield StoryRow(row.file, row.line, name, name, "all", "", None, "", content=content)
+            yield StoryRow(row.file, row.line, name, name, "all", content)
 
 
 DIALOGUES = Dialogues()

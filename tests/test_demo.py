@@ -24,7 +24,7 @@ from django.core.management.base import OutputWrapper
 from dashboard.management.commands import demo as demo_command
 from dashboard.management.commands.demo import Stop, static_fingerprint, stop_signals
 from tomannot import embedded
-from tomannot.embedded.system import wait_until
+from tomannot.embedded.locks import wait_until
 
 pytestmark = pytest.mark.timeout(300)
 

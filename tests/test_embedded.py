@@ -22,6 +22,7 @@ import redis
 
 from tomannot import embedded
 from tomannot.embedded import system
+from tomannot.embedded.locks import wait_until
 from tomannot.embedded.postgres import Postgres
 from tomannot.embedded.redis_server import Redis
 
@@ -31,10 +32,15 @@ USER = """
 import json, os, sys
 from pathlib import Path
 from tomannot import embedded
-urls = embedded.provide(Path(sys.argv[1]), fsync=False, linger=0.5)
-print(json.dumps({"database": urls.database, "redis": urls.redis}), flush=True)
+embedded.provide(Path(sys.argv[1]), fsync=False, linger=0.5)
+print(json.dumps({"database": os.environ["DATABASE_URL"], "redis": os.environ["REDIS_URL"]}), flush=True)
 sys.stdin.read()
 """
+
+
+class Urls(NamedTuple):
+    database: str
+    redis: str
 
 
 @pytest.fixture
@@ -89,11 +95,11 @@ class User:
         self.process.kill()
         self.process.communicate()
 
-    def urls(self) -> embedded.Urls:
+    def urls(self) -> Urls:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the user process ended without its servers"
-        return embedded.Urls(**json.loads(line))
+        return Urls(**json.loads(line))
 
     def leaves(self) -> None:
         self.process.communicate()
@@ -142,7 +148,7 @@ def wait_until_nothing_runs(var: Path) -> None:
     wait_for(lambda: not running(var), f"nothing of {var} runs any more")
 
 
-def pids(urls: embedded.Urls) -> Pids:
+def pids(urls: Urls) -> Pids:
     """The servers' process ids, asked of the servers themselves."""
     with psycopg.connect(urls.database) as connection:
         row = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()
@@ -172,7 +178,7 @@ def test_servers_are_private_and_data_outlives_them_and_they_stop_after_the_last
     wait_until_nothing_runs(var)
 
 
-def assert_private(var: Path, urls: embedded.Urls) -> None:
+def assert_private(var: Path, urls: Urls) -> None:
     with psycopg.connect(urls.database) as connection:
         listens = connection.execute("SHOW listen_addresses").fetchone()
         version = connection.execute("SHOW server_version_num").fetchone()
@@ -199,7 +205,7 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
 def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
     with User(fresh_var) as user:
         unfinished = [fresh_var / "postgres.new"]
-        begun = system.wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
+        begun = wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
         assert begun, "initdb never began"
         user.gets(signal.SIGKILL)
     wait_until_nothing_runs(fresh_var)
@@ -309,8 +315,9 @@ def test_release_waits_until_the_servers_have_stopped(var: Path) -> None:
 def test_given_urls_are_left_alone(fresh_var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://given.invalid/name")
     monkeypatch.setenv("REDIS_URL", "redis://given.invalid/0")
-    urls = embedded.provide(fresh_var)
-    assert urls == embedded.Urls("postgresql://given.invalid/name", "redis://given.invalid/0")
+    embedded.provide(fresh_var)
+    assert os.environ["DATABASE_URL"] == "postgresql://given.invalid/name"
+    assert os.environ["REDIS_URL"] == "redis://given.invalid/0"
     assert not list(fresh_var.iterdir())
 
 

@@ -31,8 +31,6 @@ class Program:
 
 
 class ProgramEnded(RuntimeError):
-    """A program that should run for ever ended."""
-
     def __init__(self, program: Program, status: int, log: Path) -> None:
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         super().__init__(f"The {program.name} process {how}.")

@@ -253,15 +253,9 @@ def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, sl
 
 
 def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime) -> None:
-    """Write a batch: assignments, votes, answers, events, and which stories are full."""
     Assignment.objects.bulk_create(vote.assignment for vote, _, _ in votes)
-    for vote, _, _ in votes:
-        vote.assignment_id = vote.assignment.pk
     Vote.objects.bulk_create(vote for vote, _, _ in votes)
     Comment.objects.bulk_create(Comment(vote=vote, words=words) for vote, words, _ in votes if words)
-    for vote, _, answers in votes:
-        for answer in answers:
-            answer.vote_id = vote.pk
     Answer.objects.bulk_create(answer for _, _, answers in votes for answer in answers)
     rows = [(vote.assignment.enrollment, f"vote {vote.pk}", note) for vote, _, _ in votes]
     record_events(study=study, type=Event.Type.VOTE_SUBMITTED, now=now, rows=rows)

@@ -184,7 +184,6 @@ def _lock_open(invitation: Invitation, now: datetime) -> None:
 
 
 def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
-    """Give the role in the inviter's name, and record the acceptance by the new member."""
     membership = set_role(
         study=invitation.study, user=user, role=invitation.role, by=invitation.invited_by, now=now
     )

@@ -80,8 +80,8 @@ def draw_sample(
         drawn_at=now,
     )
     ReviewItem.objects.bulk_create(
-        ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
-        for position, item in enumerate(drawn, 1)
+        ReviewItem(sample=sample, position=position, vote_id=vote, flag=flag)
+        for position, (vote, flag) in enumerate(drawn.items(), 1)
     )
     note = f"{len(drawn)} answers, {kind}, among {among}, seed {seed}"
     record_event(study=study, type=Event.Type.SAMPLE_DRAWN, by=by, now=now, subject=str(sample), note=note)
@@ -190,7 +190,8 @@ def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
     locked(story)  # two experts take turns
-    if _standing(story) != seen and seen is not None:
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True).first()
+    if seen is not None and seen != (newest or 0):
         raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     return reason
 
@@ -231,12 +232,6 @@ def adjudicate_stories(
         adjudicate(story=story, verdict=verdict, reason=reason, by=by, now=now, seen=seen[story.story_id])
         for story in stories
     ]
-
-
-def _standing(story: Story) -> int:
-    """Return the id of the newest decision about the story, or 0."""
-    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
-    return newest.first() or 0
 
 
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:

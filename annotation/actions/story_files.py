@@ -81,7 +81,8 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
 
 
 def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> None:
-    job.sha256 = _sha256(path)
+    with path.open("rb") as file:
+        job.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     job.state = StoryImport.State.IMPORTED
     job.finished_at = clock.now()
     job.save()
@@ -277,11 +278,6 @@ def _check_texts(study: Study, role: str, rows: list[StoryRow]) -> dict[str, str
     is_check = Q(role=Story.Role.CHECK)
     found = same.filter(~is_check if role == Story.Role.CHECK else is_check)
     return dict(found.values_list("text_hash", "story_id"))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 PREFIX = "accepted_"

@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import researcher
 from accounts.schema import after, before, check, final, fixed, refuse_if, stays, unique
 from annotation.models.enrollments import Enrollment
-from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
-from annotation.models.votes import Vote
+from annotation.models.votes import ChosenOption, Vote
 
 _OF_ITS_STORY = refuse_if(
     """NOT EXISTS (

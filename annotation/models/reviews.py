@@ -124,8 +124,6 @@ class ReviewSample(models.Model):
 
 
 class ReviewItemQuerySet(models.QuerySet["ReviewItem"]):
-    """Filters for votes in samples."""
-
     def waiting(self) -> ReviewItemQuerySet:
         """Filter items whose vote nobody has judged, in this sample or elsewhere."""
         decided = SpotCheck.objects.filter(vote__assignment=OuterRef("vote__assignment"))

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
-from accounts.schema import between, check, final, optional, optional_time, unique
+from accounts.schema import between, check, final, optional, optional_number, optional_time, unique
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
@@ -48,14 +48,10 @@ class Study(models.Model):
         READY = "ready", _("qualification round ready")
 
     class ServingOrder(models.TextChoices):
-        """The order in which stories are served."""
-
         STARTED = "started", _("stories that others have started come first")
         OWN = "own", _("every participant starts at a place of their own")
 
     class OptionOrder(models.TextChoices):
-        """The order of a question's options."""
-
         FIXED = "fixed", _("the same for everybody")
         PERSON = "person", _("drawn for each participant")
 
@@ -160,12 +156,8 @@ class Study(models.Model):
     check_minimum = models.PositiveSmallIntegerField(
         default=3, help_text=_("Number of answered checks from which failures have consequences.")
     )
-    check_warn_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that warns; empty: none does.")
-    )
-    check_suspend_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that suspends; empty: none does.")
-    )
+    check_warn_percent = optional_number(_("Share of failed checks that warns; empty: none does."))
+    check_suspend_percent = optional_number(_("Share of failed checks that suspends; empty: none does."))
     pay_rate = models.DecimalField(
         _("Pay per hour"),
         max_digits=8,

@@ -16,9 +16,8 @@ from django.db.models.functions import Concat
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
-from accounts.schema import before, check, final, optional, refuse_if, unique
+from accounts.schema import before, check, final, optional, optional_number, refuse_if, unique
 from annotation.models.enrollments import Enrollment
-from annotation.models.options import ChosenOption
 from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
@@ -79,19 +78,13 @@ class Assignment(models.Model):
         help_text=_("The session in which the story was assigned, then answered."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
-    slot = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("None for a hidden check, which anybody may answer.")
-    )
+    slot = optional_number(_("None for a hidden check, which anybody may answer."))
     slots = models.PositiveSmallIntegerField(
         help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
     )
     stratum = optional(Stratum, db_index=False, help_text=_("Empty: given out without a design."))
-    place = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Number among the annotator’s answers in this stratum.")
-    )
-    load = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("The stratum’s load when this was reserved.")
-    )
+    place = optional_number(_("Number among the annotator’s answers in this stratum."))
+    load = optional_number(_("The stratum’s load when this was reserved."))
     order_position = models.PositiveIntegerField(
         help_text=_("The position of this story among the annotator's stories.")
     )
@@ -226,12 +219,8 @@ class Vote(models.Model):
     surplus_reason = models.CharField(
         max_length=20, choices=SurplusReason, blank=True, default=SurplusReason.NONE
     )
-    trusted_events = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Clicks and keys of the person, by the browser’s word.")
-    )
-    untrusted_events = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Clicks and keys of a script. Empty: not known.")
-    )
+    trusted_events = optional_number(_("Clicks and keys of the person, by the browser’s word."))
+    untrusted_events = optional_number(_("Clicks and keys of a script. Empty: not known."))
 
     objects = VoteQuerySet.as_manager()
 
@@ -270,6 +259,25 @@ class Vote(models.Model):
         Researchers may look at it; nothing may follow from it by itself (:mod:`annotation.signs`).
         """
         return self.trusted_events == 0
+
+
+class ChosenOption(models.Model):
+    """An option of one question, or of one row of it."""
+
+    question = models.CharField(max_length=40)
+    row = models.CharField(max_length=40, blank=True, default="")
+    option = models.CharField(max_length=40)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.option}"
+
+    @property
+    def choice(self) -> Choice:
+        """Return the question, row and option as a choice."""
+        return Choice(self.question, self.row, self.option)
 
 
 class Answer(ChosenOption):

@@ -38,7 +38,6 @@ RESERVED = frozenset(
 
 
 def _check(protocol: Protocol) -> None:
-    """Raise ``ValueError`` for a protocol that cannot work."""
     earlier: dict[str, Question] = {}
     for question in protocol.questions:
         rows = question.choices if isinstance(question, SeveralOf) else ()

@@ -36,6 +36,38 @@ class Part:
     text: str
 
 
+PART_LABELS: dict[str, str] = {
+    "person": _("Main character"),
+    "key_information": _("Key information"),
+    "story": _("Story"),
+    "question": _("Question"),
+    "questions": _("Questions"),
+    "action_a": _("Action A"),
+    "action_b": _("Action B"),
+    "answer_a": _("Answer A"),
+    "answer_b": _("Answer B"),
+    "choices": _("Answers to choose from"),
+    "belief": _("Belief"),
+    "table_a": _("Table A"),
+    "table_b": _("Table B"),
+    "row": _("Row"),
+}
+"""The parts by name, in reading order; some are in worked examples only."""
+
+
+def part(name: str, text: str) -> Part:
+    """Return a part with its label. Raise ``KeyError`` for an unknown name."""
+    return Part(name=name, label=PART_LABELS[name], text=text)
+
+
+def read_text(content: Mapping[str, Any], name: str) -> str:
+    """Return a text of a stored ``content``. Raise ``ValueError`` if it is missing or empty."""
+    text = content.get(name)
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{name}: must be a text that is not empty.")
+    return text
+
+
 class IncompleteForm(Exception):
     """The form does not answer every question with one of its options. ``errors`` by form field."""
 
@@ -179,7 +211,7 @@ class Protocol(abc.ABC):
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
-        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` if it is invalid."""
+        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` naming the wrong field."""
 
     @abc.abstractmethod
     def parts(self, item: Any) -> tuple[Part, ...]:

@@ -8,9 +8,8 @@ from typing import Any, cast
 from django.template.loader import render_to_string
 from django.utils.translation import get_language, gettext as _
 
-from annotation.protocols.base import Instructions, Part, Section, WorkedExample
+from annotation.protocols.base import Instructions, Part, Section, WorkedExample, part
 from annotation.protocols.questions import Question
-from annotation.protocols.wording import part
 
 ANSWER, WHY = "Answer", "Why"
 """Labels of an example's last two lines."""

@@ -116,7 +116,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     except IncompleteForm as incomplete:
         return _form(request, enrollment, form, request.POST.dict(), incomplete.errors)
     except CannotChange as error:
-        text = str(no_change_text(error.reason))
+        text = no_change_text(error.reason)
         refused = message(request, enrollment, _("This answer can’t be changed"), text, status=409)
         return settled(refused, form["draft"], stored=False)
     return settled(go(request, _after_change(request, changed)), form["draft"])
@@ -174,7 +174,6 @@ def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
 
 
 def _after_change(request: HttpRequest, changed: Vote) -> str:
-    """Return the address of the page that shows the receipt of a change."""
     if _came_from_story(request):
         return f"{page_url(request, 'annotation:stories')}?receipt={changed.pk}"
     return f"{page_url(request, 'annotation:answers')}?changed={changed.assignment_id}"

@@ -158,8 +158,10 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
     try:
         return _submitted(request, enrollment)
-    except IncompleteForm as incomplete:
-        return _story_again(request, enrollment, incomplete)
+    except IncompleteForm as incomplete:  # nothing was stored
+        theirs = Assignment.objects.select_related("story").filter(enrollment=enrollment)
+        again = theirs.get(pk=number(request.POST.get("assignment")))
+        return _story(request, enrollment, again, errors=incomplete.errors)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
         return settled(unknown, str(number(request.POST.get("assignment"))), stored=False)
@@ -258,7 +260,6 @@ def _served(
     outcome: Assignment | Refusal,
     receipt: dict[str, Any] | None,
 ) -> HttpResponse:
-    """Show the assigned story, or the reason why there is none."""
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
     enrollment.refresh_from_db(fields=["state", "suspension_reason", "stories_submitted"])
@@ -272,14 +273,6 @@ def _served(
     return _waiting(request, enrollment, outcome, receipt)
 
 
-def _story_again(request: HttpRequest, enrollment: Enrollment, incomplete: IncompleteForm) -> HttpResponse:
-    """Show the story again with its choices and the missing answers; nothing was stored."""
-    assignment = Assignment.objects.select_related("story").get(
-        pk=number(request.POST.get("assignment")), enrollment=enrollment
-    )
-    return _story(request, enrollment, assignment, errors=incomplete.errors, status=422)
-
-
 def _story(
     request: HttpRequest,
     enrollment: Enrollment,
@@ -287,7 +280,6 @@ def _story(
     *,
     receipt: dict[str, Any] | None = None,
     errors: dict[str, str] | None = None,
-    status: int = 200,
 ) -> HttpResponse:
     study, seed = enrollment.study, assignment.option_seed
     protocol, explain = study.protocol, enrollment.stories_submitted < STORIES_EXPLAINED
@@ -320,11 +312,10 @@ def _story(
     }
     if not extended(request).htmx:
         context |= instructions_context(protocol, study.instructions)
-    return page(request, enrollment, "annotation/story.html", context, status=status)
+    return page(request, enrollment, "annotation/story.html", context, status=422 if errors else 200)
 
 
 def _not_for_them(request: HttpRequest, enrollment: Enrollment, reason: Reason) -> HttpResponse:
-    """Show an annotator why they may not join the study."""
     context = {"refusal": refusal_page(Refusal(reason))}
     return page(request, enrollment, "annotation/not_for_them.html", context, status=403)
 

@@ -78,7 +78,6 @@ def _about(event: Event) -> str:
 
 
 def _url(alert: Alert) -> str:
-    """Return the absolute address of the page to go to."""
     slug, event = alert.study.slug, alert.event
     if event and event.enrollment:
         return _absolute("person", slug, event.enrollment.pseudonym)

@@ -24,7 +24,6 @@ from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
 from publishing.queries import asked_questions, snapshot
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
 
@@ -84,8 +83,7 @@ def figures(
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
     comparison, people = Comparison(study.votes_per_story), PeopleTally()
-    scored = ScoredTally(study.protocol_name, study.votes_per_story)
-    statistics = StatisticsTally(asked_questions(study), scored=scored)
+    statistics = StatisticsTally(asked_questions(study), study.protocol_name, study.votes_per_story)
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
     read = lru_cache(maxsize=_REMEMBERED)(_reading(study))

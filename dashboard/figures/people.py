@@ -138,8 +138,6 @@ class PeopleTally:
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """Figures of all participants together."""
-
     votes: int
     median_seconds: float | None
     compared: int

@@ -66,22 +66,12 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
 
 
 def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return every table of agreement and other statistics with its words, leaving out empty ones."""
-    statistics, selects = document["statistics"], study.protocol.resolution == "filter"
-    coefficients = _(
-        "Complete stories. 1 is full agreement. Kappa, alpha and AC1 are 0 at chance level; pairs that agree "
-        "are a plain share. Brackets show the interval (95 %) of a bootstrap over stories."
-    )
-    ratings = _(
-        "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with quadratic "
-        "weights; both are 0 at chance level, and near ratings agree in part. Brackets show the interval "
-        "(95 %) of a bootstrap over items."
-    )
-    heading = _("Agreement before the filter") if selects else _("Agreement by question")
+    """Return every table of agreement and other statistics, the latter with their words; no empty ones."""
+    statistics = document["statistics"]
     titles = {question.key: str(question.title) for question in study.protocol.questions}
     found = [
-        _measured("agreement", heading, coefficients, _("Stories"), agreement_rows(study, document)),
-        _measured("ratings", _("Ratings"), ratings, _("Items"), rating_rows(study, document)),
+        _measured("agreement", _("Stories"), agreement_rows(study, document)),
+        _measured("ratings", _("Items"), rating_rows(study, document)),
     ]
     for key, table in TABLES.items():
         if key not in statistics:
@@ -96,9 +86,7 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [table for table in found if table["rows"]]
 
 
-def _measured(
-    key: str, heading: str, explanation: str, number: str, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _measured(key: str, number: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a table of coefficients, the number of units first, with the reasons why some are undefined."""
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -108,9 +96,6 @@ def _measured(
     units = [{"label": number, "value": row["stories"], "whole": True} for row in rows]
     return {
         "key": key,
-        "heading": heading,
-        "named": _("Question"),
-        "explanation": explanation,
         "rows": [(row["title"], [unit, *row["cells"]]) for row, unit in zip(rows, units, strict=True)],
         "undefined": [{"reason": reason, "titles": [*titles]} for reason, titles in reasons.items()],
     }
@@ -198,12 +183,7 @@ def person_row(
         ],
         "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
         "flagged": [
-            {
-                "name": name,
-                "title": flags.title(name),
-                "why": flags.explained(name, person, median_seconds),
-                "evidence": person["evidence"].get(name, []),
-            }
+            {"name": name, "title": flags.title(name), "evidence": person["evidence"].get(name, [])}
             for name in person["flags"]
         ],
     }

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
-from django.utils.translation import ngettext
 
 from annotation.models import Enrollment, Study
 from annotation.protocols.multiple_choice.quiz import QUIZ
@@ -131,23 +130,11 @@ def notes_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     return [*_too_hard(study, rates), *_known(study, rates)]
 
 
-def alone_of(study: Study, rates: RoundRates) -> str:
-    """Name the question, or tied questions, that most often failed people alone; empty if none did."""
+def alone_of(study: Study, rates: RoundRates) -> dict[str, Any]:
+    """Return the ``questions`` that failed most people alone (several if tied), and how many: ``most``."""
     most = max((rate.alone for rate in rates.questions), default=0)
-    if not most:
-        return ""
     worst = [_named(study, rate, rates.round) for rate in rates.questions if rate.alone == most]
-    if len(worst) > 1:
-        return ngettext(
-            "%(questions)s: each of these answers alone failed %(n)s attempt.",
-            "%(questions)s: each of these answers alone failed %(n)s attempts.",
-            most,
-        ) % {"questions": "; ".join(worst), "n": most}
-    return ngettext(
-        "%(question)s: this answer alone failed %(n)s attempt, more than any other.",
-        "%(question)s: this answer alone failed %(n)s attempts, more than any other.",
-        most,
-    ) % {"question": worst[0], "n": most}
+    return {"most": most, "questions": worst}
 
 
 def _too_hard(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:

@@ -78,7 +78,6 @@ def size_of(study: Study) -> int:
 
 
 def _visits_of(study: Study) -> dict[int, Counter[str]]:
-    """Count the visits of each campaign by state."""
     rows = Visit.objects.filter(campaign__study=study).order_by().values_list("campaign", "session__state")
     found: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for campaign, state, number in rows.annotate(number=Count("pk")):

@@ -25,13 +25,11 @@ from accounts.rate_limits import address_of_client
 from annotation import actions
 from annotation.models import Invitation, Study
 from annotation.rights import invitation_status
-from annotation.tokens import InvalidToken, InvitationClaim, invitation_token, read_invitation_token
+from annotation.tokens import InvalidToken, invitation_token, read_invitation_token
 from recruitment.errors import NotQueued
 from recruitment.links import absolute
 from recruitment.mails import compose, hand_over
 from recruitment.queue import queue_mail, queue_or_fail
-
-INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
 
 
 @transaction.atomic
@@ -45,7 +43,7 @@ def invite(
     """
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
-        queue_mail(INVITATION_TASK, invitation.pk, language)
+        queue_mail("dashboard.tasks.mail_member_invitation", invitation.pk, language)
     return invitation
 
 
@@ -69,20 +67,17 @@ def _mail(invitation: Invitation, language: str) -> EmailMessage:
 
 def invitation_link(invitation: Invitation) -> str:
     """Return the absolute address. Anybody who has it can accept the invitation."""
-    token = invitation_token(InvitationClaim(invitation.pk, invitation.nonce))
+    token = invitation_token(invitation.pk, invitation.nonce)
     return absolute(reverse("dashboard:invited", kwargs={"token": token}))
 
 
 def invitation_of(token: str) -> Invitation:
     """Return the invitation whose link has this token. Raise ``annotation.tokens.InvalidToken``."""
-    claim = read_invitation_token(token)
-    found = Invitation.objects.select_related("study", "invited_by").filter(pk=claim.invitation_id).first()
-    if found is None or not constant_time_compare(found.nonce, claim.nonce):
+    invitation_id, nonce = read_invitation_token(token)
+    found = Invitation.objects.select_related("study", "invited_by").filter(pk=invitation_id).first()
+    if found is None or not constant_time_compare(found.nonce, nonce):
         raise InvalidToken
     return found
-
-
-TASK = "dashboard.tasks.mail_account_link"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -108,7 +103,8 @@ def ask_for_link(address: EmailAddress | None) -> None:
     if not settings.SENDS_MAIL:
         raise NotQueued(_("This site sends no mail."))
     problem = _("We couldn’t send the mail. Please try again in a while.")
-    queue_or_fail(TASK, address and address.pk, translation.get_language(), problem=problem)
+    task, language = "dashboard.tasks.mail_account_link", translation.get_language()
+    queue_or_fail(task, address and address.pk, language, problem=problem)
 
 
 def ask_for_password_link(address: str) -> None:

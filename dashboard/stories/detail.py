@@ -146,7 +146,6 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
 
 
 def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:
-    """Count, by question, the participants who answered against the story."""
     against: dict[str, set[int]] = defaultdict(set)
     for vote, given in cast.items():
         for choice, counts in given:

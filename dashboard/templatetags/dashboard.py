@@ -20,6 +20,7 @@ from annotation.protocols.questions import FormCell
 from dashboard.charts.base import Chart, Column
 from dashboard.charts.catalogue import chart_called
 from dashboard.charts.stories import percent
+from dashboard.figures import flags
 from dashboard.navigation import menu
 from recruitment.links import absolute
 
@@ -28,6 +29,7 @@ MOST_ROWS = 200
 
 register = template.Library()
 register.filter("percent", percent)
+register.filter("flag_title", flags.title)
 
 
 @register.inclusion_tag("dashboard/_menu.html", takes_context=True)
@@ -49,6 +51,12 @@ def moment(value: datetime | str | None) -> SafeString | str:
         return ""
     said = date_format(localtime(value), "DATETIME_FORMAT")
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
+
+
+@register.filter
+def hundredfold(share: float, digits: int = 0) -> float:
+    """Return a share (0..1) as a number of per cent, rounded to so many digits."""
+    return round(100 * share, digits or None)
 
 
 @register.filter

@@ -13,20 +13,12 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation.models import Event
+from publishing import errors
 from publishing.actions.releases import record_release
-from publishing.destinations.base import (
-    Damaged,
-    Destination,
-    DestinationError,
-    Log,
-    Package,
-    PlaceOccupied,
-    WrongVisibility,
-)
-from publishing.errors import UnusableRelease
+from publishing.destinations.base import Destination, Log, Package
 from publishing.models import Deposit, Release, Withdrawal
 
-_NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
+_NO_LONGER_THERE = (errors.Damaged, errors.PlaceOccupied, errors.WrongVisibility)
 """Errors about the place itself: a completed deposit no longer counts."""
 _EVENTS = {
     Deposit.State.UPLOADING: Event.Type.DEPOSIT_REQUESTED,
@@ -42,15 +34,15 @@ def deposit_release(
 
     ``package`` is the checked directory of the release. A destination that already has the release is
     compared again. Raise :class:`~publishing.errors.UnusableRelease`, and pass on
-    :class:`~publishing.destinations.base.DestinationError` and ``OSError`` after recording the failure.
+    :class:`~publishing.errors.DestinationError` and ``OSError`` after recording the failure.
     """
     begun = time.monotonic()
     asked = request_deposit(release=release, destination=destination, by=by, now=now)
     try:
         url = destination.deposit(package, log)
-    except (DestinationError, OSError) as error:
+    except (errors.DestinationError, OSError) as error:
         unreadable = f"The release's own files cannot be read ({type(error).__name__})."
-        fault = DestinationError(unreadable) if isinstance(error, OSError) else error
+        fault = errors.DestinationError(unreadable) if isinstance(error, OSError) else error
         fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=_later(now, begun))
         raise
     return finish_deposit(
@@ -66,7 +58,7 @@ def _later(now: datetime, begun: float) -> datetime:
 def check_depositable(release: Release) -> None:
     """Raise :class:`~publishing.errors.UnusableRelease` unless it is published and was not withdrawn."""
     if release.state != Release.State.PUBLISHED:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             f"Release {release.number} of {release.study.slug} is {release.get_state_display()}. Only a "
             "published release can be deposited."
         )
@@ -74,7 +66,7 @@ def check_depositable(release: Release) -> None:
         where = {"number": release.number, "study": release.study.slug, "reason": withdrawal.reason}
         text = _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
         told = text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"}
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             f"{told} A withdrawn release is not deposited. Where it has been deposited already, say there "
             "that it was withdrawn."
         )
@@ -118,7 +110,7 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
 
 
 @transaction.atomic(durable=True)
-def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, now: datetime) -> None:
+def fail_deposit(*, deposit_id: int, error: errors.DestinationError, by: User | None, now: datetime) -> None:
     """Record why a deposit failed.
 
     A completed deposit stays so unless the error is about the place itself: a network failure says nothing
@@ -157,16 +149,16 @@ def withdraw_release(*, release: Release, reason: str, by: User | None, now: dat
     """
     reason = reason.strip()
     if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Give the reason in 1 to %(most)s characters. It is public."), most=LONGEST_REASON
         )
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Release %(number)s is not published, so there is nothing to withdraw."), number=release.number
         )
     if release.withdrawn:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Release %(number)s was already withdrawn on %(day)s: %(reason)s"),
             number=release.number,
             day=f"{release.withdrawn.withdrawn_at:%Y-%m-%d}",

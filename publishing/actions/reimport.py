@@ -179,11 +179,15 @@ def _import_votes(
     people = enroll_imported_annotators(
         study=study, consent=consent, people=crowd.first, note=note, by=by, now=now
     )
+    forms = orjson.loads((directory / INSTRUMENT_PATH).read_bytes())["forms"]
+    own = {form["version"]: {name: form[name] for name in WRITTEN} for form in forms if form["version"]}
     InstructionText.objects.bulk_create(
-        InstructionText(study=study, version=version, created_at=now, **said)
-        for version, said in past_instructions(directory).items()
+        InstructionText(study=study, version=version, created_at=now, **said) for version, said in own.items()
     )
-    stories = past_stories(directory, described)
+    stories = (
+        ImportedStory(voted.story_id, [_past(vote) for vote in voted.votes])
+        for voted in _votes(directory, described)
+    )
     votes = store_imported_votes(study=study, people=people, stories=stories, note=note, now=now)
     store_imported_skips(study=study, people=people, skips=past_skips(directory), note=note, now=now)
     actions.close_study(study=study, by=by, now=now)
@@ -215,18 +219,6 @@ def past_skips(directory: Path) -> Iterator[ImportedSkip]:
             skipped_at=skipped_at,
             position=row["position"],
         )
-
-
-def past_instructions(directory: Path) -> dict[int, dict[str, Any]]:
-    """Return the study's own instructions by version, with the fields of an ``InstructionText``."""
-    forms = orjson.loads((directory / INSTRUMENT_PATH).read_bytes())["forms"]
-    return {form["version"]: {name: form[name] for name in WRITTEN} for form in forms if form["version"]}
-
-
-def past_stories(directory: Path, description: Description) -> Iterator[ImportedStory]:
-    """Yield every story that has votes, with them."""
-    for voted in _votes(directory, description):
-        yield ImportedStory(voted.story_id, [_past(vote) for vote in voted.votes])
 
 
 def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:

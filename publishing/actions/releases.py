@@ -239,7 +239,6 @@ def _remove_unpublished(release: Release) -> None:
 
 @transaction.atomic(durable=True)
 def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
-    """Record the directory in place as the published release."""
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.BUILDING:
         return
@@ -267,7 +266,6 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
 
 
 def _built(release: Release, report: Report) -> BuiltRelease:
-    """Write the release to a hidden directory and move it into place."""
     final = release.directory
     prefix = f".building-{release.number}-"
     hidden = final.with_name(f"{prefix}{secrets.token_hex(4)}")
@@ -347,7 +345,6 @@ def _is_of(release: Release, description: Mapping[str, Any]) -> bool:
 
 
 def _explained(error: OSError | DomainError) -> str:
-    """Return the failure as a sentence with its remedy."""
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT

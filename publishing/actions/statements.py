@@ -26,9 +26,8 @@ def describe_data(*, study: Study, statement: Statement, by: User | None, now: d
     Return False if the statement is unchanged. Raise :class:`~publishing.errors.InvalidStatement` with all
     problems.
     """
-    wrong = problems(statement)
-    if wrong:
-        raise InvalidStatement(wrong)
+    if wrong := problems(statement):
+        raise InvalidStatement("\n".join(f"{name}: {problem}" for name, problem in wrong.items()))
     study = locked(study)
     last = DataStatement.objects.filter(study=study).order_by("-version").first()
     if statement == (last.statement if last else Statement()):

@@ -6,24 +6,16 @@ from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
 from publishing.facts import AskedQuestion, ReleaseFacts, Statement
+from publishing.files import rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    BASELINE,
-    DROPPED_PATH,
-    RESULTS_PATHS,
-    REVISIONS_PATH,
-    SKIPS_PATH,
-    VOTES_PATH,
-    Layout,
-    config_path,
-)
+from publishing.files.rows import Layout
 from publishing.filters import get_filter
 from publishing.results import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
 )
-"""Meanings of files, columns and items of the statement, by table of ``text/meanings.toml``."""
+"""What releases call files, columns, items of the statement, figures and reasons, by table of the file."""
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
 
@@ -45,21 +37,23 @@ def configs(layout: Layout, results: PerItem | None, *, also: Collection[str] = 
 
     ``also`` has the paths that only some releases have, here and below: a baseline, or revisions.
     """
-    found = {config: config_path(config) for config in layout.configs}
+    found = {config: rows.config_path(config) for config in layout.configs}
     found |= {results.config: results.path} if results else {}
-    return found | ({name_of(REVISIONS_PATH): REVISIONS_PATH} if REVISIONS_PATH in also else {})
+    revised = rows.REVISIONS_PATH
+    return found | ({name_of(revised): revised} if revised in also else {})
 
 
 def copied(layout: Layout, results: PerItem | None, *, also: Collection[str] = ()) -> list[str]:
     """Return the paths of the files that have a Parquet copy."""
-    return [*configs(layout, results, also=also).values(), VOTES_PATH, SKIPS_PATH]
+    return [*configs(layout, results, also=also).values(), rows.VOTES_PATH, rows.SKIPS_PATH]
 
 
 def paths(layout: Layout, results: PerItem | None, *, selects: bool, also: Collection[str]) -> list[str]:
     """Return the files of a release, and its folders of several files, which end in a slash."""
-    there = {DROPPED_PATH: selects, **{path: path in also for path in (BASELINE, REVISIONS_PATH)}}
-    there |= {path: bool(results and path == results.path) for path in RESULTS_PATHS}
-    return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
+    there = {path: path in also for path in (rows.BASELINE, rows.REVISIONS_PATH)}
+    there[rows.DROPPED_PATH] = selects
+    there |= {path: bool(results and path == results.path) for path in rows.RESULTS_PATHS}
+    return [*map(rows.config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 
 def files(facts: ReleaseFacts, layout: Layout, *, also: Collection[str]) -> list[tuple[str, str]]:

@@ -15,43 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
-from publishing.card.contents import copied, meaning_of, name_of, summary_of
+from publishing.card.contents import MEANINGS, copied, meaning_of, name_of, summary_of
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.files import rows
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
 from publishing.files.parquet import is_text, parquet_path
-from publishing.files.rows import (
-    INCOMPLETE_PATH,
-    INSTRUMENT_PATH,
-    RESULTS_PATHS,
-    SKIPS_PATH,
-    STORY_PATHS,
-    VOTES_PATH,
-    layout_for,
-)
 from publishing.filters import Outcome, get_filter
 from publishing.results import per_item
 
 CROISSANT_PATH = "croissant.json"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
 
-KEPT_PATH = STORY_PATHS[Outcome.KEPT]
-WITHOUT_KEY = (VOTES_PATH, SKIPS_PATH, *RESULTS_PATHS)
+KEPT_PATH = rows.STORY_PATHS[Outcome.KEPT]
+WITHOUT_KEY = (rows.VOTES_PATH, rows.SKIPS_PATH, *rows.RESULTS_PATHS)
 """Files whose rows have no column that names them."""
 NO_TEST = "There was no qualification test."
-MEASURED = (
-    "statistics.json has the agreement of the complete stories before the filter, per question: percent, "
-    "Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals."
-)
-MEASURED_RATINGS = (
-    "statistics.json has mean, median, ordinal Krippendorff's alpha and Gwet's AC2 of the complete items, "
-    "per question and with intervals."
-)
-SELECTED = (
-    "The filter selects by the answers that count against a story, so the kept stories are not a "
-    "representative sample of all stories; the kept share may differ between scenarios and authors."
-)
 
 Node = dict[str, Any]
 
@@ -135,8 +115,8 @@ def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -
     hashes = {file.path: file.sha256 for file in files}
     rule = get_filter(facts.filter_name)
     steps = (
-        ("Test", "What annotators were shown and asked, the test included.", INSTRUMENT_PATH),
-        ("Votes", "Their counted votes.", VOTES_PATH),
+        ("Test", "What annotators were shown and asked, the test included.", rows.INSTRUMENT_PATH),
+        ("Votes", "Their counted votes.", rows.VOTES_PATH),
         ("Filter", f"The kept stories: {rule.sentence(facts.votes_per_story)}.", KEPT_PATH)
         if rule.selects
         else ("Resolution", "The items with all their votes.", KEPT_PATH),
@@ -167,8 +147,9 @@ def _not_validated(facts: ReleaseFacts) -> str:
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
     """Return provenance and limits in the terms of RAI."""
-    counts, statement = tally.counts(), facts.statement
+    counts, statement, said = tally.counts(), facts.statement, MEANINGS["croissant"]
     rule = get_filter(facts.filter_name)
+    measured = said["measured" if rule.selects else "measured_ratings"]
     decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
@@ -181,7 +162,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
         "rai:dataCollectionMissingData": (
             f"{counts['incomplete']:,} stories were incomplete at the time of this release"
             f"{': without verdict. ' if rule.selects else '. '}"
-            f"{INCOMPLETE_PATH}. Their votes are in {VOTES_PATH}."
+            f"{rows.INCOMPLETE_PATH}. Their votes are in {rows.VOTES_PATH}."
         ),
         "rai:dataPreprocessingProtocol": [
             f"{'Filter' if rule.selects else 'Resolution'} {rule.name}: "
@@ -200,15 +181,13 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             *_statement_item(statement.platform),
         ],
         "rai:annotationsPerItem": str(facts.votes_per_story),
-        "rai:dataAnnotationAnalysis": [
-            f"{MEASURED if rule.selects else MEASURED_RATINGS} annotations/votes.jsonl has every single vote."
-        ],
+        "rai:dataAnnotationAnalysis": [f"{measured} annotations/votes.jsonl has every single vote."],
         "rai:personalSensitiveInformation": [
             "Annotators appear under pseudonyms that are used in this study only.",
             *_statement_item(statement.sensitive_information),
         ],
         "rai:dataBiases": [
-            *([f"{SELECTED}{_not_validated(facts)}"] if rule.selects else []),
+            *([f"{said['selected']}{_not_validated(facts)}"] if rule.selects else []),
             *machine_warnings,
             *_statement_item(statement.biases),
         ],
@@ -266,7 +245,7 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
 def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> Node:
     """Return the record set of a file; its first column names a row, if any does."""
     name, results = name_of(path), per_item(facts.protocol_name, facts.asked)
-    has_copy = path in copied(layout_for(facts.protocol_name), results, also=[path])
+    has_copy = path in copied(rows.layout_for(facts.protocol_name), results, also=[path])
     fields = _Fields(name, parquet_path(path) if has_copy else path, facts.asked)
     key = {} if path in WITHOUT_KEY else {"key": {"@id": f"{name}/{next(iter(columns))}"}}
     return {
@@ -310,7 +289,6 @@ class _Fields:
                 yield leaf
 
     def _leaf(self, names: tuple[str, ...], kind: Type, column: str) -> Node | None:
-        """Return a field of one value or of a list of values."""
         repeated = isinstance(kind, list)
         element = kind[0] if isinstance(kind, list) else kind
         if not isinstance(element, str):

@@ -7,7 +7,7 @@ from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
 from publishing.models import BaselineSample
-from publishing.statistics.scored import AnsweredItem, accuracy, answered_item
+from publishing.statistics.scored import AnsweredItem, accuracy
 
 
 def has_accuracy(study: Study) -> bool:
@@ -35,7 +35,6 @@ def results(study: Study) -> dict[str, Any]:
 
 
 def _answered_items(study: Study) -> list[AnsweredItem]:
-    """Return every question of the study that has a right answer, with its counted answers."""
     protocol = study.protocol
     votes = (
         Vote.objects.of_study(study)
@@ -50,7 +49,7 @@ def _answered_items(study: Study) -> list[AnsweredItem]:
         given[story][row][option] = count
     stories = Story.objects.filter(study=study).main().order_by("story_id")
     return [
-        answered_item(story.core_id, row, given[story.pk][row.row])
+        AnsweredItem(row.kind, story.core_id, row.right, row.options, given[story.pk][row.row])
         for story in stories.only("core_id", "content").iterator()
         for row in protocol.scored_rows(story.content)
         if row.right

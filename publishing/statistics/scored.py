@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import fsum
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
+from django.utils.translation import gettext_noop
 
 from annotation.protocols import all_protocols
-from annotation.protocols.base import Scored
 from publishing.files import jsonl
 from publishing.files.rows import NO_DECISIONS, AnyVotes, Decisions, ReleasedStory
 from publishing.statistics.answered import ALL, Answered, mean
@@ -21,7 +21,6 @@ from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded
 from publishing.statistics.labels import match_count, strict_agreement, suggestions
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts
 from publishing.statistics.reconciled import answered_rows, extraction
-from publishing.translation import gettext_noop
 
 OVERALL = ""
 """Stands for all kinds of questions together."""
@@ -60,11 +59,6 @@ class AnsweredItem:
         """The share of pairs of people with the same answer. Needs two votes."""
         same = sum(votes * (votes - 1) for votes in self.given.values())
         return same / (self.votes * (self.votes - 1))
-
-
-def answered_item(core_id: str, row: Scored, given: Mapping[str, int]) -> AnsweredItem:
-    """Return a question with the number of people who chose each option."""
-    return AnsweredItem(row.kind, core_id, row.right, row.options, given)
 
 
 def accuracy(items: Iterable[AnsweredItem], *, votes_per_item: int) -> dict[str, Any]:
@@ -131,7 +125,9 @@ def _complete(items: Iterable[AnsweredItem], votes_per_item: int) -> list[Answer
 def accuracy_by_kind(answered: Sequence[Answered], votes_per_story: int) -> dict[str, Any]:
     """Return :func:`accuracy` of the questions with a right answer."""
     items = [
-        answered_item(one.core_id, one.row, Counter(one.chosen.values())) for one in answered if one.row.right
+        AnsweredItem(row.kind, one.core_id, row.right, row.options, Counter(one.chosen.values()))
+        for one in answered
+        if (row := one.row).right
     ]
     found = accuracy(items, votes_per_item=votes_per_story)
     as_written: dict[str, Any] = orjson.loads(jsonl.document(found))
@@ -325,10 +321,6 @@ class ScoredTally:
 
     def __bool__(self) -> bool:
         return bool(self._names)
-
-    def empty(self) -> Self:
-        """Return a tally of the same protocol without answers."""
-        return type(self)(self._protocol.name if self._protocol else "", self._votes_per_story)
 
     def add(self, story: ReleasedStory, votes: AnyVotes, decisions: Decisions = NO_DECISIONS) -> None:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""

@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
 from publishing.filters import Outcome, Verdict
-from publishing.statistics.agreement import Agreement, Pattern, agreement_of, undefined
+from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.statistics.scored import ScoredTally
-from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
 """Combinations of answers whose stories are counted at once; most stories repeat a few."""
@@ -54,16 +55,15 @@ class StatisticsTally:
     def __init__(
         self,
         asked: Sequence[AskedQuestion],
-        design: Bootstrap | None = None,
+        protocol_name: str = "",
+        votes_per_story: int = 1,
         *,
         flagged: Flagged | None = None,
-        scored: ScoredTally | None = None,
     ) -> None:
-        """``scored``: the statistics that the protocol names, and instead of verdicts of votes."""
         asked = tuple(question for question in asked if not question.in_words)
         self._asked = asked
-        self._scored = scored or None
-        self._design = design or Bootstrap()
+        self._scored = ScoredTally(protocol_name, votes_per_story)
+        """The statistics that the protocol names, instead of verdicts of votes."""
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._scales = [question for question in asked if question.scale]
         fixed = all(question.options for question in asked)
@@ -74,8 +74,7 @@ class StatisticsTally:
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
-        without = scored.empty() if scored else None
-        self._without = StatisticsTally(asked, design, scored=without) if flagged else None
+        self._without = StatisticsTally(asked, protocol_name, votes_per_story) if flagged else None
         self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
     def add(
@@ -110,7 +109,6 @@ class StatisticsTally:
             self._count_waiting()
 
     def _count_waiting(self) -> None:
-        """Count the patterns of the stories that were added since the last time."""
         for (answers, kind), stories in self._waiting.items():
             patterns, validity = self._patterns_of(answers)
             for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
@@ -119,7 +117,6 @@ class StatisticsTally:
         self._waiting.clear()
 
     def _count_flagged(self, story: ReleasedStory, votes: AnyVotes) -> int:
-        """Count the flagged votes among those of a story; return how many there are."""
         marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
         flagged = sum(stories is None or story.story_id in stories for stories in marked)
         self._flagged_votes += flagged
@@ -137,22 +134,21 @@ class StatisticsTally:
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
-            "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
-            **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
+            "agreement": self._agreement(),
+            **({"agreement_on_validity": self._agreement_on_validity()} if self._judges else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
-            **(self._scored.document() if self._scored else {}),
+            **self._scored.document(),
             **self._without_flagged(),
-            "bootstrap": asdict(self._design) | {"unit": "story", "method": "percentile"},
+            "bootstrap": asdict(Bootstrap()) | {"unit": "story", "method": "percentile"},
         }
 
-    def agreement(self) -> dict[str, Agreement]:
+    def _agreement(self) -> dict[str, Any]:
         """Return the agreement per question without a scale, over complete stories, before the filter.
 
         There is none where the protocol names other statistics and options are the item's own.
         """
-        self._count_waiting()
         return {
-            question.key: agreement_of(patterns, question.options, self._design)
+            question.key: agreement_of(patterns, question.options)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if self._agrees and not question.scale
         }
@@ -172,26 +168,22 @@ class StatisticsTally:
         found = {}
         for question in self._scales:
             patterns = _patterns_together(self._kinds.values(), question.key)
-            entry = ratings_of(patterns, question.options, self._design)
+            entry = ratings_of(patterns, question.options)
             for place, by in enumerate(("by_scenario", "by_generator_model")):
                 entry[by] = {
-                    name: ratings_of(
-                        _patterns_together(kinds, question.key), question.options, self._design, LEVELS
-                    )
+                    name: ratings_of(_patterns_together(kinds, question.key), question.options, LEVELS)
                     for name, kinds in self._kinds_by(place).items()
                 }
             found[question.key] = entry
         return found
 
-    def agreement_on_validity(self) -> Agreement:
+    def _agreement_on_validity(self) -> dict[str, Any]:
         """Return the agreement on verdicts: a vote is valid if no answer counts against the story."""
-        self._count_waiting()
         if not all(question.options for question in self._asked):
             return undefined(DEPENDS_ON_THE_STORY, VALIDITY, stories=sum(self._validity.values()))
-        return agreement_of(self._validity, VALIDITY, self._design)
+        return agreement_of(self._validity, VALIDITY)
 
     def _patterns_of(self, votes: Answers) -> tuple[tuple[Pattern, ...], Pattern]:
-        """Return the pattern of each question, and that of the verdicts."""
         chosen: dict[str, defaultdict[str, list[str]]] = {
             question.key: defaultdict(list) for question in self._asked
         }
@@ -238,7 +230,6 @@ class StatisticsTally:
 
 
 def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern]:
-    """Return the patterns of a question with a scale over the complete stories of these kinds."""
     found: Counter[Pattern] = Counter()
     for kind in kinds:
         found.update(kind.ratings[question])

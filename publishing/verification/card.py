@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from publishing.builder import first_row
-from publishing.card import CARD_PATH, changes, croissant, front_matter, sections
+from publishing.card import CARD_PATH, croissant, front_matter, sections
 from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
-from publishing.comparison.changes import moves_of
+from publishing.comparison.changes import Changes, moves_of
 from publishing.facts import People, ReleaseFacts, Tally
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
@@ -71,7 +71,7 @@ def check(
     if stated is None or guesses is None:
         return
     before = description.document["previous"]
-    previous = changes.Changes(before, moves_of(changed)) if before else None
+    previous = Changes(before, moves_of(changed)) if before else None
     made = sections.Documents(description.layout, columns, {}, stated, guesses, people, previous)
     _check_figures(release, facts, made)
     if not release.has(CITATION_PATH) or _content(release, CITATION_PATH) != citation_cff(facts):

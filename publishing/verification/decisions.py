@@ -13,31 +13,20 @@ from typing import NamedTuple, TypeVar
 from annotation.protocols import all_protocols
 from annotation.reconciling import can_stand
 from publishing.facts import COUNTED, Tally
+from publishing.files import rows
 from publishing.files.features import Columns
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    INCOMPLETE_PATH,
-    NO_DECISIONS,
-    STORY_PATHS,
-    VOTES_PATH,
-    Answers,
-    CountedVote,
-    Decisions,
-    ReleasedStory,
-    story_paths,
-)
+from publishing.files.rows import Answers, CountedVote, Decisions, ReleasedStory
 from publishing.files.sides import Sides
 from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
 from publishing.verification.revisions import Revisions
 
 CHECK = "decisions"
-KEPT_PATH = STORY_PATHS[Outcome.KEPT]
+KEPT_PATH = rows.STORY_PATHS[Outcome.KEPT]
 Item = TypeVar("Item", "StatedStory", "StoryVotes")
 
 
@@ -64,9 +53,9 @@ class Recomputation:
     def __init__(self, release: CheckedRelease, description: Description) -> None:
         self.release, self.description = release, description
         protocol, layout = description.document["protocol"]["name"], description.layout
-        scored = ScoredTally(protocol, description.votes_per_story)
-        self.tally, self.statistics = Tally(), StatisticsTally(description.asked, scored=scored)
-        self.paths = story_paths(description.rule)
+        self.tally = Tally()
+        self.statistics = StatisticsTally(description.asked, protocol, description.votes_per_story)
+        self.paths = rows.story_paths(description.rule)
         self.columns = {path: Columns(layout.columns_of(outcome)) for outcome, path in self.paths.items()}
         self.votes = schema.VoteReader(description.asked)
         salt, medians = description.document["salt"], description.document["medians"]
@@ -87,23 +76,23 @@ class Recomputation:
         of_labels = self.per_item is not None and "labelled" in self.per_item.decisions
         decisions = schema.read_decisions(release, of_labels=of_labels)
         walk: Iterator[StatedStory | StoryVotes] = heapq.merge(
-            _in_order(release, VOTES_PATH, votes_by_story(release, self.votes)),
+            _in_order(release, rows.VOTES_PATH, votes_by_story(release, self.votes)),
             *(_in_order(release, path, self._stories(outcome)) for outcome, path in self.paths.items()),
             key=lambda item: item.story_id,
         )
         for story_id, items in groupby(walk, key=lambda item: item.story_id):
-            self._judge(story_id, list(items), decisions.pop(story_id, NO_DECISIONS))
+            self._judge(story_id, list(items), decisions.pop(story_id, rows.NO_DECISIONS))
         self.revisions.check()
         self.tally.drafts_revised = self.revisions.drafts
         for line in self._per_item_lines:
             assert self.per_item
             release.report(CHECK, self.per_item.path, "The row is of no complete story.", line.number)
         for story_id in decisions:
-            release.report(CHECK, ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
-        return not any(release.count(schema.CHECK, path) for path in (VOTES_PATH, *self.paths.values()))
+            release.report(CHECK, rows.ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
+        return not any(release.count(schema.CHECK, path) for path in (rows.VOTES_PATH, *self.paths.values()))
 
     def _stories(self, outcome: Outcome) -> Iterator[StatedStory]:
-        path = STORY_PATHS[outcome]
+        path = rows.STORY_PATHS[outcome]
         for line in self.release.lines(path):
             story = schema.read_story(line, self.description.layout, outcome)
             if isinstance(story, str):
@@ -124,29 +113,29 @@ class Recomputation:
         if voted:
             self._check_votes(voted)
             self._check_labels_decided(voted, decisions)
-        rows = [item for item in items if isinstance(item, StatedStory)]
-        if not rows:
+        stated = [item for item in items if isinstance(item, StatedStory)]
+        if not stated:
             problem = f"There are votes on the story {story_id}, but it is in no file of stories."
-            release.report(CHECK, VOTES_PATH, problem, voted.line if voted else 0)
+            release.report(CHECK, rows.VOTES_PATH, problem, voted.line if voted else 0)
             return
-        row, votes = rows[0], voted.votes if voted else []
-        for other in rows[1:]:
+        row, votes = stated[0], voted.votes if voted else []
+        for other in stated[1:]:
             problem = f"The story {story_id} is both {row.verdict.outcome} and {other.verdict.outcome}."
-            release.report(CHECK, STORY_PATHS[other.verdict.outcome], problem, other.line)
+            release.report(CHECK, rows.STORY_PATHS[other.verdict.outcome], problem, other.line)
         verdict = row.verdict
         self.revisions.see(row.story)
         if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
             by_expert = decisions[""].verdict if "" in decisions else ""
             verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
-            release.report(CHECK, INCOMPLETE_PATH, "The story has all its votes.", row.line)
+            release.report(CHECK, rows.INCOMPLETE_PATH, "The story has all its votes.", row.line)
         elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
         verdict = self._first_of_each(verdict.for_version(is_old=row.story.is_old_version), row.story)
         if verdict != row.verdict:
             by = "revision" if row.story.is_old_version else "votes"
             problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
-            release.report(CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+            release.report(CHECK, rows.STORY_PATHS[row.verdict.outcome], problem, row.line)
         self.tally.add(row.story, verdict)
         self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
         try:
@@ -155,7 +144,7 @@ class Recomputation:
             self.statistics.add(row.story, votes, verdict, decisions)
         except ValueError as error:
             problem = f"The item cannot be read: {str(error)[:200]}"
-            release.report(schema.CHECK, STORY_PATHS[row.verdict.outcome], problem, row.line)
+            release.report(schema.CHECK, rows.STORY_PATHS[row.verdict.outcome], problem, row.line)
 
     def _verdict(self, answers: Answers, decision: str) -> Verdict:
         return self.description.rule(
@@ -169,10 +158,10 @@ class Recomputation:
         wanted = self.description.votes_per_story
         if len(voted.votes) > wanted:
             problem = f"The story {voted.story_id} has {len(voted.votes)} votes; {wanted} count."
-            self.release.report(CHECK, VOTES_PATH, problem, voted.line)
+            self.release.report(CHECK, rows.VOTES_PATH, problem, voted.line)
         if len({vote.annotator for vote in voted.votes}) < len(voted.votes):
             problem = f"Somebody voted twice on the story {voted.story_id}."
-            self.release.report(CHECK, VOTES_PATH, problem, voted.line)
+            self.release.report(CHECK, rows.VOTES_PATH, problem, voted.line)
 
     def _check_labels_decided(self, voted: StoryVotes, decisions: Decisions) -> None:
         """Check that experts decided about fields that people answered, by options that the form has."""
@@ -187,7 +176,7 @@ class Recomputation:
             options = offered.get(labelled.partition(".")[0], ())
             if labelled not in fields or (options and decision.verdict not in options):
                 problem = f"{voted.story_id}: “{decision.verdict}” is no answer to {labelled}."
-                self.release.report(CHECK, ADJUDICATIONS_PATH, problem)
+                self.release.report(CHECK, rows.ADJUDICATIONS_PATH, problem)
 
     def _check_per_item(self, story: ReleasedStory, votes: list[CountedVote], decisions: Decisions) -> None:
         """Compare the next lines of the file of results with those of a complete story."""
@@ -206,10 +195,10 @@ def votes_by_story(release: CheckedRelease, reader: schema.VoteReader) -> Iterat
     """Yield the votes of a release by story. Unsound rows become findings and are left out."""
 
     def sound() -> Iterator[tuple[str, int, CountedVote]]:
-        for line in release.lines(VOTES_PATH):
+        for line in release.lines(rows.VOTES_PATH):
             vote = reader.read(line.row)
             if isinstance(vote, str):
-                release.report(schema.CHECK, VOTES_PATH, vote, line.number)
+                release.report(schema.CHECK, rows.VOTES_PATH, vote, line.number)
             else:
                 yield line.row["story_id"], line.number, vote
 
@@ -220,7 +209,7 @@ def votes_by_story(release: CheckedRelease, reader: schema.VoteReader) -> Iterat
             first = first or number
             if votes and (vote.submitted_at, vote.annotator) < (votes[-1].submitted_at, votes[-1].annotator):
                 problem = f"The votes on {story_id} are not in order of time."
-                release.report(schema.CHECK, VOTES_PATH, problem, number)
+                release.report(schema.CHECK, rows.VOTES_PATH, problem, number)
             votes.append(vote)
         yield StoryVotes(story_id, first, votes)
 

@@ -161,7 +161,6 @@ def _other_metadata(file: pq.ParquetFile) -> str:
 
 
 def _noted(schema: pa.Schema) -> list[object]:
-    """Return the metadata of a schema and of every nested field."""
     fields = list(schema)
     noted: list[object] = [schema.metadata]
     while fields:

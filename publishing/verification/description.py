@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from annotation.protocols import UnknownProtocol, get_protocol
-from publishing.card.changes import RECORDED
+from publishing.comparison.changes import RECORDED
 from publishing.facts import AskedQuestion, Statement
 from publishing.files.rows import layout_for
 from publishing.filters import FILTER_NAMES, get_filter

@@ -16,13 +16,7 @@ from publishing.annotation_report import REPORT_PATH
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    BASELINE_VOTES_PATH,
-    RECONCILED_PATH,
-    SKIPS_PATH,
-    VOTES_PATH,
-)
+from publishing.files import rows
 from publishing.verification.description import RELEASE_JSON
 from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import STATISTICS_JSON
@@ -30,7 +24,13 @@ from publishing.verification.statistics import STATISTICS_JSON
 CHECK = "identifiers"
 _CHUNK = 1 << 20
 _STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
-_ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, RECONCILED_PATH, BASELINE_VOTES_PATH)
+_ABOUT_STORIES = (
+    rows.VOTES_PATH,
+    rows.SKIPS_PATH,
+    rows.ADJUDICATIONS_PATH,
+    rows.RECONCILED_PATH,
+    rows.BASELINE_VOTES_PATH,
+)
 _DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
@@ -41,8 +41,8 @@ def check(release: CheckedRelease) -> None:
     """
     directory, again = release.directory, CheckedRelease(release.directory)  # findings are known by now
     names = _ids(" ".join(_names(again.document(STATISTICS_JSON) or {})))
-    for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
-        with open(rows, encoding="utf-8", errors="replace") as file:
+    for config in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
+        with open(config, encoding="utf-8", errors="replace") as file:
             names |= _ids(file.readline())
     croissant = again.document(CROISSANT_PATH) or {}
     prose = {name: said for name, said in croissant.items() if name not in ("distribution", "recordSet")}
@@ -83,7 +83,6 @@ def _search(
 
 
 def _ids(text: str) -> set[bytes]:
-    """Return everything in a text that looks like an identifier."""
     data = text.encode(errors="replace")
     return {match.group() for _, pattern in PATTERNS.values() for match in pattern.finditer(data)}
 

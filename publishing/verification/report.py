@@ -4,20 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from publishing.files import rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    DECISION_COLUMNS,
-    HARD_COLUMNS,
-    HARD_PATH,
-    REVISION_COLUMNS,
-    REVISIONS_PATH,
-    SKIP_COLUMNS,
-    SKIPS_PATH,
-    VOTES_PATH,
-    Row,
-    config_path,
-)
 from publishing.verification import (
     card,
     decisions,
@@ -91,7 +79,7 @@ def _check_data(release: CheckedRelease, described: Description, with_machine_va
     for question_set in described.layout.question_sets:
         sides = found.sides[question_set.config]
         derived.check_question_set(release, described.layout, question_set, sides)
-    changed: list[Row] = []
+    changed: list[rows.Row] = []
     if release.count(SCHEMA) or release.count(derived.QUESTIONS):
         release.skip(_CHANGES_UNCHECKED, derived.CHANGES)
     else:
@@ -120,16 +108,16 @@ def _check_data(release: CheckedRelease, described: Description, with_machine_va
 def _check_copies(release: CheckedRelease, found: Recomputation) -> dict[str, Mapping[str, Type]]:
     """Check the Parquet copies. Return the columns of every file."""
     layout = found.description.layout
-    columns = {config_path(config): layout.columns(config) for config in layout.configs}
+    columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
     columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
-    columns[VOTES_PATH] = found.votes.columns()
-    columns[SKIPS_PATH] = SKIP_COLUMNS
-    if release.has(REVISIONS_PATH):
-        columns[REVISIONS_PATH] = REVISION_COLUMNS
+    columns[rows.VOTES_PATH] = found.votes.columns()
+    columns[rows.SKIPS_PATH] = rows.SKIP_COLUMNS
+    if release.has(rows.REVISIONS_PATH):
+        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
     if results := found.per_item:
         columns[results.path] = results.columns
     for path, types in columns.items():
         derived.check_copy(release, path, types)
-    columns |= {ADJUDICATIONS_PATH: DECISION_COLUMNS, HARD_PATH: HARD_COLUMNS}
+    columns |= {rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
     columns |= results.types if results else {}
     return columns | {path: one.types for path, one in found.columns.items()}

@@ -16,22 +16,9 @@ from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
 from annotation.protocols.questions import KEY_PATTERN, LONGEST_WORDS, Choice
 from publishing.facts import AskedQuestion, scales_of
-from publishing.files import jsonl
+from publishing.files import jsonl, rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    CONTEXT_KEYS,
-    PREDICTED,
-    REVISIONS_PATH,
-    SKIPS_PATH,
-    CountedVote,
-    Decision,
-    Layout,
-    ReleasedStory,
-    Row,
-    item_row,
-    vote_columns,
-)
+from publishing.files.rows import CountedVote, Decision, Layout, ReleasedStory, Row
 from publishing.filters import Outcome
 from publishing.verification.release import CheckedRelease, Line
 
@@ -181,7 +168,7 @@ _STORY: dict[str, Shape] = {
     **dict.fromkeys(("core_id", "scenario_name", "story_generator_model"), TEXT),
     "story_prompt_example": TEXT_OR_NULL,
     "severity_original": NUMBER_OR_NULL,
-    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in PREDICTED.items()},
+    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in rows.PREDICTED.items()},
     "entities": _ENTITIES,
     "questions": [_QUESTION],
     "item": OBJECT,
@@ -209,11 +196,11 @@ class VoteReader:
         answers = self._answers(tuple((field, str(row[field])) for field in fields))
         if isinstance(answers, str):
             return answers
-        return CountedVote(row["annotator"], answers, **{key: row[key] for key in CONTEXT_KEYS})
+        return CountedVote(row["annotator"], answers, **{key: row[key] for key in rows.CONTEXT_KEYS})
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the votes read so far."""
-        return vote_columns(sorted(self._fields, key=self._place), self._scales)
+        return rows.vote_columns(sorted(self._fields, key=self._place), self._scales)
 
     def _place(self, field: str) -> tuple[int, str]:
         question, _, row = field.partition(".")
@@ -243,24 +230,24 @@ class VoteReader:
 
 def sound_skips(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of skipped stories; the others become findings."""
-    return _sound_rows(release, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
+    return _sound_rows(release, rows.SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
 
 
 def sound_revisions(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of revisions, if there are any; the others become findings."""
-    if (release.directory / REVISIONS_PATH).is_file():
-        yield from _sound_rows(release, REVISIONS_PATH, _REVISION, ("story_id",))
+    if (release.directory / rows.REVISIONS_PATH).is_file():
+        yield from _sound_rows(release, rows.REVISIONS_PATH, _REVISION, ("story_id",))
 
 
 def read_decisions(release: CheckedRelease, *, of_labels: bool) -> dict[str, dict[str, Decision]]:
     """Return the experts' decisions by story and form field. Unsound rows become findings, left out here."""
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
     shape, order = (_LABEL_DECISION, ("story_id", "labelled")) if of_labels else (_DECISION, ("story_id",))
-    for row in _sound_rows(release, ADJUDICATIONS_PATH, shape, order):
+    for row in _sound_rows(release, rows.ADJUDICATIONS_PATH, shape, order):
         made, field = found[row["story_id"]], row.get("labelled", "")
         if field in made:
             what = f"The story {row['story_id']}{field and ', '}{field}"
-            release.report(CHECK, ADJUDICATIONS_PATH, f"{what} occurs twice.")
+            release.report(CHECK, rows.ADJUDICATIONS_PATH, f"{what} occurs twice.")
         verdict = row["option" if of_labels else "verdict"]
         made[field] = Decision(verdict, row["reason"], moment_of(row["decided_at"]))
     return found
@@ -283,7 +270,7 @@ def _sound_rows(release: CheckedRelease, path: str, shape: Shape, order: tuple[s
 def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | str:
     """Return the story in a row of the stories with this outcome, or a sentence about what is wrong."""
     row, dropped = line.row, outcome is not Outcome.KEPT
-    more = [*(["item"] if layout.story_row is item_row else []), *(["reason"] if dropped else [])]
+    more = [*(["item"] if layout.story_row is rows.item_row else []), *(["reason"] if dropped else [])]
     wanted = [*layout.story_columns, *more]
     if problem := misfit(row, {name: _STORY[name] for name in wanted}):
         return problem
@@ -299,7 +286,7 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
             "action_unaware": action["answer_correct"],
             "action_aware": action["answer_incorrect"],
         }
-    story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *PREDICTED)})
+    story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *rows.PREDICTED)})
     rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
     if jsonl.line(rebuilt) != line.data:
         return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+from jinja2 import UndefinedError
+
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.protocols import get_protocol, is_installed
 from publishing.annotation_report import REPORT_PATH, Section, document
@@ -104,7 +106,7 @@ def check_instrument(release: CheckedRelease, description: Description, tally: T
         return
     try:
         problems, pages = [*_wrong_instrument(document, description, tally)], readable(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, UndefinedError) as error:
         problems, pages = [f"It is not of the form of an instrument: {error!r:.200}"], {}
     for problem in problems:
         release.report(INSTRUMENT, INSTRUMENT_PATH, problem)

@@ -91,8 +91,7 @@ def save_answers(
     """
     attempt = _lock_attempt(attempt)
     check_their_turn(attempt.enrollment, session_id)
-    protocol = round_story.story.protocol
-    choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
+    choices = round_story.story.protocol.read_form(round_story.story.item, submitted)
     before = list(AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story))
     if {answer.choice for answer in before} == set(choices):
         return
@@ -166,7 +165,6 @@ def check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
 
 
 def _lock_attempt(attempt: Attempt) -> Attempt:
-    """Lock and return the attempt and its enrollment. Raise :class:`AlreadyHandedIn` if it is closed."""
     enrollment = locked(attempt.enrollment, "study")
     attempt = locked(attempt, "key", "round")
     attempt.enrollment = enrollment
@@ -198,8 +196,7 @@ def practise(
     check_their_turn(enrollment, session_id)
     if Round.objects.practice_in(enrollment.study) != round_story.round:
         raise NotTheirTurn(gettext("This practice is closed."))
-    protocol = round_story.story.protocol
-    choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
+    choices = round_story.story.protocol.read_form(round_story.story.item, submitted)
     before = last_practised(enrollment, round_story)
     if {one.choice for one in before} == set(choices) and after != saved_version(before):
         return

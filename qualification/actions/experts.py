@@ -135,7 +135,7 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
-    if not _is_waiting(round):
+    if not round.reviews.pending().exists():
         _reveal(round, by=by, now=now)
     return review
 
@@ -155,10 +155,6 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
         _dismiss(round, review, by=by, now=now)
     _reveal(round, by=by, now=now)
     return round
-
-
-def _is_waiting(round: Round) -> bool:
-    return round.reviews.pending().exists()
 
 
 def _reveal(round: Round, *, by: User | None, now: datetime) -> None:
@@ -188,7 +184,6 @@ def _incomplete(review: ExpertReview) -> list[int]:
 
 
 def _lock(round: Round) -> Round:
-    """Lock the study's rounds and return this one. Raise :class:`WrongState` if it is revealed."""
     round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
         raise WrongState(_("The experts’ answers are revealed, so nobody can answer blind any more."))
@@ -196,7 +191,6 @@ def _lock(round: Round) -> Round:
 
 
 def _held(review: ExpertReview) -> ExpertReview:
-    """Lock and reload the review. Raise :class:`AlreadyHandedIn`."""
     review = locked(review, "expert", "round__study")
     if review.handed_in_at:
         raise AlreadyHandedIn(_("The answers have been handed in, so they can’t change."))

@@ -170,7 +170,6 @@ def compared(
 
 
 def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
-    """Return the attempt in progress; None if the annotator's participation or visit has ended."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return None
     started = enrollment.attempts.filter(state=Attempt.State.STARTED)
@@ -183,7 +182,6 @@ def _is_meant(request: HttpRequest, attempt: Attempt) -> bool:
 
 
 def _draft(attempt: int, position: int, saved: int) -> str:
-    """Name the draft of a story: the attempt, the story, and the answers that the draft replaces."""
     return f"test.{attempt}.{position}.{saved}"
 
 
@@ -218,13 +216,11 @@ def _entries(attempt: Attempt) -> QuerySet[RoundStory]:
 
 
 def _saved(attempt: Attempt, entry: RoundStory) -> tuple[int, dict[str, str]]:
-    """Return the version of the saved answers, and the answers by form field."""
     answers = list(attempt.answers.filter(round_story=entry))
     return saved_version(answers), {answer.choice.field: answer.option for answer in answers}
 
 
 def _first_open_page(request: HttpRequest, attempt: Attempt) -> str:
-    """Return the address of the first story without answers, or of the review."""
     done = set(attempt.answers.values_list("round_story__position", flat=True))
     for entry in _entries(attempt):
         if entry.position not in done:

@@ -94,7 +94,6 @@ def _entry(practice: Practice, position: int) -> RoundStory:
 
 
 def _draft(round: int, position: int, saved: int) -> str:
-    """Name the draft of a form: the round, the story, and the answers given before."""
     return f"practice.{round}.{position}.{saved}"
 
 

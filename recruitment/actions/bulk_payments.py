@@ -11,8 +11,7 @@ from accounts.models import User
 from annotation.models import Event
 from recruitment.actions.campaign_lifecycle import record_change
 from recruitment.actions.grants import retry_grants
-from recruitment.actions.payment_records import record_payments
-from recruitment.actions.payments import retry_payment
+from recruitment.actions.payments import record_payments, retry_payment
 from recruitment.errors import CannotPay
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.queue import SEND_TASK, queue_once, queue_soon

@@ -212,7 +212,6 @@ def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
 
 
 def _ensure_groups(campaign: Campaign, marketplace: Marketplace) -> None:
-    """Create the study's groups on the platform: people who passed the test, people who left work."""
     for group, name, is_needed in (
         (Group.QUALIFIED, "qualified_group", campaign.study.gate != Study.Gate.NOT_REQUIRED),
         (Group.INCOMPLETE, "incomplete_group", platform_of(campaign).excludes_unfinished),
@@ -347,7 +346,6 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
 
 
 def _is_unchanged(campaign: Campaign) -> bool:
-    """Return True if the campaign is still wanted in the state in which it was read."""
     return Campaign.objects.filter(pk=campaign.pk, state=campaign.state).exists()
 
 

@@ -216,7 +216,6 @@ def grants_of(campaign: Campaign, annotator_id: int, kind: Group) -> QuerySet[Gr
 
 
 def _key(campaign: Campaign, annotator_id: int, kind: Group) -> dict[str, Any]:
-    """Return the fields by which a grant is unique."""
     return {
         "study": campaign.study,
         "platform": campaign.platform,

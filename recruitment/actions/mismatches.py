@@ -15,8 +15,14 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Event, Study, WorkSession
-from recruitment.actions.payment_records import lock_submission
-from recruitment.actions.payments import approve, give_bonus, overturn_rejection, record_outside, reject
+from recruitment.actions.payments import (
+    approve,
+    give_bonus,
+    lock_submission,
+    overturn_rejection,
+    record_outside,
+    reject,
+)
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED

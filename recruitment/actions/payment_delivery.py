@@ -21,7 +21,7 @@ from annotation.locks import alone
 from annotation.models import Event
 from annotation.sql import lock_person
 from recruitment.actions.grants import due_grants, rejoin_group, send_grant
-from recruitment.actions.payment_records import lock_submission, record_payments
+from recruitment.actions.payments import lock_submission, record_payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,

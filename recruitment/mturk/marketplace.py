@@ -196,7 +196,6 @@ class MechanicalTurk(Review, Marketplace):
             raise
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        """Let ``seats`` people in all take a HIT."""
         row = self._hit(posting)
         if not row:
             raise Unreachable(_("Mechanical Turk does not show this HIT now."))
@@ -214,7 +213,6 @@ class MechanicalTurk(Review, Marketplace):
     # -- groups of people: custom qualifications, which workers cannot ask for
 
     def ensure_group(self, group: Group, *, reference: str) -> str:
-        """Return the id of a group's qualification type; make it if there is none."""
         name = name_of(group, reference)
         made = self._api.call(
             "CreateQualificationType",

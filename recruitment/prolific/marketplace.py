@@ -96,7 +96,6 @@ class Prolific(Review, Marketplace):
         return amount_of(said["available_balance"])
 
     def ensure_group(self, group: Group, *, reference: str) -> str:
-        """Return the participant group of this name in the workspace, made if there is none."""
         name = f"tomannot {reference} {group.value}"
         wanted = {"workspace_id": self.workspace, "name": name}
         found = self._groups(name)

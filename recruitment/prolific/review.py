@@ -88,7 +88,6 @@ class Review:
     _now: Callable[[], datetime]
 
     def approve(self, submission: str, *, person: str) -> None:
-        """Pay the reward."""
         self._decide(submission, person, Status.APPROVED, {"action": "APPROVE"})
 
     def approve_all(self, submissions: Sequence[str]) -> None:

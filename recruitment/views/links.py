@@ -1,11 +1,10 @@
 """Pages of personal links: arriving, joining, and getting the link by e-mail."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import get_language, gettext as _, gettext_lazy, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -60,15 +59,13 @@ NOT_QUEUED = gettext_lazy("We couldn’t send the mail. Please try again in a wh
 def arrive(request: HttpRequest, token: str) -> HttpResponse:
     """Welcome the owner of a personal link; start the visit on POST. A GET changes nothing."""
     try:
-        claim = read_personal_token(token)
+        enrollment_id, link_key = read_personal_token(token)
     except InvalidToken:
         return wrong_link(request, token)
-    enrollment = (
-        Enrollment.objects.select_related("study", "annotator").filter(pk=claim.enrollment_id).first()
-    )
+    enrollment = Enrollment.objects.select_related("study", "annotator").filter(pk=enrollment_id).first()
     if enrollment is None:
         return link_problem(request, LinkProblem.GONE)
-    if enrollment.link_key != claim.link_key or enrollment.annotator.erased_at:
+    if enrollment.link_key != link_key or enrollment.annotator.erased_at:
         return revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_BY_STUDY_STATE:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
@@ -99,15 +96,8 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         return wrong_link(request)
     participant = read_participant(request.GET.get(link.parameter))
     if participant is None:
-        said = {
-            "study": link.study,
-            "heading": _("We cannot see who you are"),
-            "text": _(
-                "Open this link from the site that sent you: that site adds your id to it. Go back there "
-                "and open the link again. If that doesn’t help, write to the researchers."
-            ),
-            "way_out": queries.leave_address_by(link, participant=None),
-        }
+        way_out = queries.leave_address_by(link, participant=None)
+        said = {"study": link.study, "way_out": way_out, "is_unknown": True}
         return render(request, "recruitment/no_way_in.html", said, status=400)
     now = clock.now()
     is_new = link.study.state == Study.State.OPEN and not queries.came_by(link, participant).exists()
@@ -175,20 +165,13 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
             actions.confirm_address(identity_id=identity_id, now=clock.now())
         confirmed = PlatformIdentity.objects.get(pk=identity_id).confirmed_at is not None
     except ExpiredToken:
-        return _unconfirmed(request, _("This mail has expired. Enter your address again on “Your account”."))
+        return _unconfirmed(request, "expired")
     except InvalidToken:
         return wrong_link(request)
     except PlatformIdentity.DoesNotExist:
-        return _unconfirmed(request, _("The address has been changed or removed since this mail was sent."))
+        return _unconfirmed(request, "removed")
     except AddressTaken:
-        return _unconfirmed(
-            request,
-            _(
-                "This address already belongs to another account here. If that account is yours too, have "
-                "its link sent to you and continue there. Otherwise enter another address on “Your account”."
-            ),
-            [{"label": _("Send me my link again"), "url": reverse("link:again")}],
-        )
+        return _unconfirmed(request, "taken")
     return render(request, "recruitment/confirm.html", {"confirmed": confirmed, "form_action": request.path})
 
 
@@ -246,20 +229,13 @@ def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return message(request, enrollment, _("Your personal data has been deleted"), text, status=409)
 
 
-def _unconfirmed(request: HttpRequest, text: str, ways_on: Sequence[dict[str, str]] = ()) -> HttpResponse:
-    said = {"heading": _("The address was not confirmed"), "text": text, "actions": ways_on}
-    return render(request, "pages/message.html", said, status=410)
+def _unconfirmed(request: HttpRequest, problem: str) -> HttpResponse:
+    return render(request, "recruitment/unconfirmed.html", {"problem": problem}, status=410)
 
 
 def _closed(request: HttpRequest, study: Study, way_out: str | None) -> HttpResponse:
     """Say that nobody new can join: the study is not open, or the link is full."""
-    said: dict[str, object] = {"study": study, "way_out": way_out}
-    if study.state in REASON_BY_STUDY_STATE:
-        closed = refusal_page(Refusal(REASON_BY_STUDY_STATE[study.state]))
-        said |= {"heading": closed.title, "text": closed.text}
-    else:
-        said |= {
-            "heading": _("Enough people have joined"),
-            "text": _("Nobody new can join by this link any more. Thank you for your interest."),
-        }
+    reason = REASON_BY_STUDY_STATE.get(study.state)
+    closed = refusal_page(Refusal(reason)) if reason else None
+    said = {"study": study, "way_out": way_out, "closed": closed}
     return render(request, "recruitment/no_way_in.html", said)

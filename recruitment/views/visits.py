@@ -205,6 +205,5 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) 
 
 
 def _is_prefetched(request: HttpRequest) -> bool:
-    """Return True if the browser only prefetches the page."""
     said = f"{request.headers.get('Sec-Purpose', '')} {request.headers.get('Purpose', '')}".lower()
     return any(word in said for word in PREFETCHED)

@@ -228,7 +228,7 @@ def test_a_fault_leaves_nothing_but_its_reason(
     def broken(*args: object, **kwargs: object) -> None:
         raise RuntimeError("a wheel came off")
 
-    monkeypatch.setattr(story_files, "_sha256", broken)
+    monkeypatch.setattr(story_files, "_finish", broken)
     with pytest.raises(RuntimeError, match="a wheel came off"):
         bring(study, path, rows(1))
 

@@ -15,7 +15,7 @@ from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Submission, Visit
 from tests import builders
-from tests.browser.checks import assert_accessible_in_both_schemes
+from tests.browser.checks import LOAD_AXE, assert_accessible_in_both_schemes
 from tests.browser.windows import DESKTOP, PHONE
 from tests.doubles.mturk.server import STRICT_SANDBOX, MTurkDouble
 from tests.recruitment.platform_visits import SETTINGS, allow_frames, marketplace
@@ -44,6 +44,7 @@ def blocking(browser: Browser) -> Iterator[BrowserContext]:
         executable_path=_executable(), args=["--disable-gpu", "--test-third-party-cookie-phaseout"]
     )
     context = chrome.new_context(viewport=DESKTOP)
+    context.add_init_script(LOAD_AXE)
     context.set_default_timeout(15_000)
     context.add_cookies([SPY])  # type: ignore[list-item]
     yield context
@@ -95,8 +96,8 @@ def test_a_worker_takes_the_test_and_then_a_story_within_the_frame(
     # The platform says so, and the worker is let at the stories.
     platform = marketplace(double, study.environment)
     actions.reconcile(campaign=test, marketplace=platform, now=timezone.now())
-    for grant in actions.due_grants(now=timezone.now()):
-        actions.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
+    for grant in actions.grants.due_grants(now=timezone.now()):
+        actions.grants.send_grant(grant_id=grant, marketplace=platform, now=timezone.now())
     assert WorkSession.objects.get().state == WorkSession.State.CONFIRMED
 
     # A frame that keeps our origin, and the worker goes on in a window of its own half-way.

@@ -146,7 +146,9 @@ def test_who_writes_is_found_and_what_harms_or_costs_much_is_asked_about_twice(
     expect(page.get_by_role("heading", name="Platform ids")).to_be_visible()
     assert_good(window)
 
-    actions.record_availability(campaign=desk.campaign, found=OnOffer.PAUSED, now=timezone.now())
+    actions.reconciliation.record_availability(
+        campaign=desk.campaign, found=OnOffer.PAUSED, now=timezone.now()
+    )
     page.goto(reverse("dashboard:campaign", args=["main", 1]))
     expect(page.get_by_text("Paused on the platform since")).to_be_visible()
     page.get_by_text("End permanently", exact=True).click()

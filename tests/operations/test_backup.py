@@ -22,6 +22,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
+from accounts.errors import DomainError
 from annotation.actions import queue_import
 from annotation.models import Enrollment, Study
 from operations import actions as backup
@@ -217,7 +218,7 @@ def test_programs_older_than_the_server_are_not_used(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     assert backup._program(name) == str(binaries() / name)
     monkeypatch.setattr("operations.actions.binaries", lambda: tmp_path)
-    with pytest.raises(backup.BackupError, match=rf"There is no {name} of version \d+ or newer"):
+    with pytest.raises(DomainError, match=rf"There is no {name} of version \d+ or newer"):
         backup._program(name)
 
 

@@ -15,7 +15,7 @@ import urllib3
 from django.conf import settings as site
 from django.core.cache import caches
 
-from annotation.tokens import LinkClaim, personal_token
+from annotation.tokens import personal_token
 from tests.integration.servers import running
 from tests.operations.test_doctor import found
 from tests.operations.test_watching import TOKEN, samples
@@ -66,7 +66,7 @@ def ask_the_doctor(address: str, environment: dict[str, str]) -> None:
 
 
 def follow_one_request(address: str, logs: Path) -> None:
-    request_id, forged = uuid4().hex, personal_token(LinkClaim(7, "2x3fa"))
+    request_id, forged = uuid4().hex, personal_token(7, "2x3fa")
     urllib3.request("GET", f"{address}/join/{forged}/", headers={"X-Request-ID": request_id})
     answer = urllib3.request(
         "POST", f"{address}/again/", fields={"email": "ada@example.org"},

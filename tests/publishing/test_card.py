@@ -16,11 +16,11 @@ from markdown_it import MarkdownIt
 
 from publishing import machine_validation
 from publishing.card import dataset_card
-from publishing.card.changes import Changes
 from publishing.card.citation import citation_cff, read_citation
 from publishing.card.figures import figures
 from publishing.card.markdown import cell, code, one_line, table
 from publishing.card.sections import Documents
+from publishing.comparison.changes import Changes
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from publishing.card.changes import changes_since
+from publishing.comparison.changes import changes_since
 from publishing.errors import BrokenDirectory
 from publishing.filters import Outcome
 from tests.publishing.test_builder import build, crowd, judged

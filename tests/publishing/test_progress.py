@@ -72,10 +72,13 @@ def test_a_release_waits_its_turn_while_another_is_built(small: Study) -> None:
         assert standing(release, later=timedelta(hours=3)) is BuildStanding.UNDERWAY, "it has just been taken"
 
 
-def test_reports_are_kept_once_a_second_and_where_a_step_begins(small: Study) -> None:
+def test_reports_are_kept_once_a_second_and_where_a_step_begins(
+    small: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     release = releases.request_release(study=small, by=None, now=timezone.now())
     tick = 0.0
-    report = Reporter(release, clock=lambda: tick)
+    monkeypatch.setattr(progress, "monotonic", lambda: tick)
+    report = Reporter(release)
     kept: list[Progress | None] = []
     for done in range(40):
         tick = done / 10

@@ -87,7 +87,9 @@ class Desk:
         self.submit(visit)
         listed = self.marketplace.one_work(visit.remote_id)
         assert listed is not None
-        submission = actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
+        submission = actions.reconciliation.record_submission(
+            campaign=self.campaign, work=listed, now=timezone.now()
+        )
         assert submission is not None
         if confirmed:
             assert visit.session is not None
@@ -98,22 +100,24 @@ class Desk:
         """What the platform says of the work now, taken in."""
         listed = self.marketplace.one_work(submission.remote_id)
         assert listed is not None
-        actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
+        actions.reconciliation.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         return listed
 
     def send(self, payment: Payment, *, now: datetime | None = None) -> Payment | None:
         """What a worker does that was told to send it."""
-        return actions.send_payment(
+        return actions.payment_delivery.send_payment(
             payment_id=payment.pk, marketplace=self.marketplace, now=now or timezone.now()
         )
 
     def send_all(self) -> None:
-        for payment in actions.due_payments(now=timezone.now()):
-            actions.send_payment(payment_id=payment, marketplace=self.marketplace, now=timezone.now())
+        for payment in actions.payment_delivery.due_payments(now=timezone.now()):
+            actions.payment_delivery.send_payment(
+                payment_id=payment, marketplace=self.marketplace, now=timezone.now()
+            )
 
     def send_grants(self) -> None:
-        for grant in actions.due_grants(now=timezone.now()):
-            actions.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
+        for grant in actions.grants.due_grants(now=timezone.now()):
+            actions.grants.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
 
     def sweep(self, *, now: datetime | None = None) -> None:
         """Compare, then send what is due."""

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotation.models import Event
 from recruitment import actions
-from recruitment.actions import bulk_payments, payment_records
+from recruitment.actions import bulk_payments, payments
 from recruitment.errors import CannotPay
 from recruitment.models import Payment, Submission
 from tests import builders
@@ -110,7 +110,7 @@ def test_a_press_that_dies_keeps_its_finished_batches_and_the_next_one_pays_the_
     batches: list[object] = []
 
     def dying(*given: Any, **named: Any) -> None:
-        payment_records.record_payments(*given, **named)  # as it was called
+        payments.record_payments(*given, **named)  # as it was called
         batches.append(given)
         if len(batches) < 2:
             return

@@ -63,8 +63,8 @@ def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
     work = Work(visit.remote_id, worker, status, visit.posting.remote_id, visit.receipt)
-    actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
 
 
 def confirm(mismatch: Mismatch, how: str = "She showed us.") -> None:
@@ -248,7 +248,7 @@ def test_a_researcher_puts_people_into_groups_and_takes_them_out_for_good() -> N
         client.post(change, said | {"way": "out"})
         desk.send_grants()
         Enrollment.objects.update(state="qualified")
-        actions.grant(
+        actions.grants.grant(
             campaign=desk.campaign,
             annotator=visit.enrollment.annotator,
             kind=Grant.Kind.QUALIFIED,

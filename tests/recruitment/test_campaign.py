@@ -94,10 +94,12 @@ def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime) -> None:
         campaign.refresh_from_db()
         with suppress(Unreachable):  # about some posting; the others have been looked at
             actions.reconcile(campaign=campaign, marketplace=marketplace, now=now)
-    for payment in actions.due_payments(now=now):
-        until_done(actions.send_payment, payment_id=payment, marketplace=marketplace, now=now)
-    for grant in actions.due_grants(now=now):
-        until_done(actions.send_grant, grant_id=grant, marketplace=marketplace, now=now)
+    for payment in actions.payment_delivery.due_payments(now=now):
+        until_done(
+            actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+        )
+    for grant in actions.grants.due_grants(now=now):
+        until_done(actions.grants.send_grant, grant_id=grant, marketplace=marketplace, now=now)
 
 
 def workers_of(kind: str) -> set[str]:
@@ -170,9 +172,11 @@ def give_bonuses(campaign: Campaign, marketplace: Marketplace, now: datetime) ->
         actions.give_bonus(
             submission=submission, amount=amount, reason="Thank you for your care.", by=None, now=now
         )
-    while due := actions.due_payments(now=now):
+    while due := actions.payment_delivery.due_payments(now=now):
         for payment in due:
-            until_done(actions.send_payment, payment_id=payment, marketplace=marketplace, now=now)
+            until_done(
+                actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+            )
     return amount * (len(approved) + 1)
 
 

@@ -67,7 +67,7 @@ def test_a_list_that_could_not_be_taken_in_says_of_nobody_that_they_are_missing(
 ) -> None:
     work_in(desk, hands_in=False)
     bad = work_in(desk)
-    late, taking = late_in(desk), actions.record_submission
+    late, taking = late_in(desk), actions.reconciliation.record_submission
 
     def record_submission(*, work: Work, **named: Any) -> Submission | None:
         if work.remote_id == bad.remote_id:
@@ -181,6 +181,6 @@ def test_work_that_was_screened_out_there_frees_its_slots(desk: Desk) -> None:
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
     work = Work(visit.remote_id, worker, Status.SCREENED_OUT, visit.posting.remote_id)
-    actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
     assert Assignment.objects.get().state == Assignment.State.DOUBTED

@@ -123,11 +123,11 @@ def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk
     assert (desk.charges(), desk.charges("bonus")) == ([], [])
 
     listed = Work(payment.submission.remote_id, desk.worker_of(payment.submission), Status.SUBMITTED)
-    actions.record_submission(campaign=desk.campaign, work=listed, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=listed, now=timezone.now())
     visit = payment.submission.visit
     assert visit is not None
     Submission.objects.update(receipt=visit.receipt)
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
     assert Payment.objects.count() == 1, "found after all, it is not paid a second time by itself"
     with pytest.raises(CannotPay, match="No confirmed submission"):
         actions.approve_all(campaign=desk.campaign, by=boss, now=timezone.now())

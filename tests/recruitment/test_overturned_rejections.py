@@ -107,7 +107,7 @@ def test_its_votes_stay_out_where_that_is_wanted_and_a_stale_list_changes_nothin
     work = rejected(desk)
     desk.send(overturn(work, votes_count=False))
     stale = Work(work.remote_id, desk.worker_of(work), Status.REJECTED)
-    actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
     work.refresh_from_db()
     assert (work.status, state_of(work)) == (Status.APPROVED, IS_OUT)
 
@@ -191,7 +191,7 @@ def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(d
     work = desk.hand_in()
     rejection = actions.reject(submission=work, reason="Nothing was read.", by=None, now=now)
     assert desk.send(rejection, now=now + REJECTION_WAITS - timedelta(seconds=1)) is None
-    assert list(actions.due_payments(now=now + REJECTION_WAITS)) == [rejection.pk]
+    assert list(actions.payment_delivery.due_payments(now=now + REJECTION_WAITS)) == [rejection.pk]
     approval = actions.approve_instead(payment=rejection, by=None, now=now)
     rejection.refresh_from_db()
     assert (rejection.state, approval.kind, state_of(work)) == (State.WITHDRAWN, Kind.APPROVAL, COUNTS)

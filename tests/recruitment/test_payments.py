@@ -50,7 +50,7 @@ def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(desk: D
     with pytest.raises(CannotPay, match="approved submission"):
         bonus(work)
     returned = Work(work.remote_id, desk.worker_of(work), Status.RETURNED)
-    actions.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
     with pytest.raises(CannotPay, match="approved submission"):
         bonus(work, top_up=True)
     desk.send(bonus(work, "0.10"))
@@ -196,8 +196,8 @@ def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
             desk.send(approval)
     assert desk.send(approval) is None, "somebody may still be sending it"
     now = timezone.now()
-    assert list(actions.due_payments(now=now)) == []
-    assert list(actions.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
+    assert list(actions.payment_delivery.due_payments(now=now)) == []
+    assert list(actions.payment_delivery.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
     done = desk.send(approval, now=now + payment_delivery.SENDING)
     assert done is not None
     assert (done.state, done.tries) == (State.DONE, 2)
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_oft
     Payment.objects.filter(pk=payment.pk).update(requested_at=now - timedelta(days=1))
     for _look in range(3 * 24 * 4):
         now += timedelta(minutes=15)
-        if actions.due_payments(now=now):
+        if actions.payment_delivery.due_payments(now=now):
             waiting = desk.send(payment, now=now)
             assert waiting
             assert waiting.next_try_at
@@ -298,15 +298,15 @@ def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk) -> None:
     )
     stranger = MechanicalTurk(environment="live", key_id="AKIAOTHER", secret="s", endpoint=desk.double.url)
     now = timezone.now()
-    actions.send_payment(payment_id=approval.pk, marketplace=stranger, now=now)
-    actions.send_grant(grant_id=passed.pk, marketplace=stranger, now=now)
+    actions.payment_delivery.send_payment(payment_id=approval.pk, marketplace=stranger, now=now)
+    actions.grants.send_grant(grant_id=passed.pk, marketplace=stranger, now=now)
     for row in (approval, passed):
         row.refresh_from_db()
         assert (row.state, row.next_try_at) == ("requested", now + FIRST_PAUSE)
         assert "credentials" in row.problem
-    assert [*actions.due_payments(now=now), *actions.due_grants(now=now)] == []
+    assert [*actions.payment_delivery.due_payments(now=now), *actions.grants.due_grants(now=now)] == []
     assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 2
-    due = [*actions.due_payments(now=now), *actions.due_grants(now=now)]
+    due = [*actions.payment_delivery.due_payments(now=now), *actions.grants.due_grants(now=now)]
     assert due == [approval.pk, passed.pk]
 
 
@@ -403,7 +403,7 @@ def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk)
     withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
     assert withdrawn.state == State.WITHDRAWN
     assert votes.exists(), "they count as before"
-    assert list(actions.due_payments(now=timezone.now())) == []
+    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == []
     desk.send(approve(work))
     assert desk.charges() == [("0.25", "0.05")]
     done = Payment.objects.get(kind=Kind.APPROVAL)

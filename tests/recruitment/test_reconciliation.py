@@ -211,8 +211,8 @@ def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_fo
         posting=visit.posting.remote_id,
         receipt=visit.receipt,
     )
-    actions.record_submission(campaign=desk.campaign, work=found, now=late)
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=late)
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=found, now=late)
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=late)
     grant.refresh_from_db()
     assert grant.state == Grant.State.LEAVING
 
@@ -320,7 +320,7 @@ def test_a_rejection_that_is_overturned_there_is_in_our_books_and_shown(desk: De
 def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:
     submission = desk.hand_in()
     stale = Work(submission.remote_id, desk.worker_of(submission), Status.ACTIVE)
-    taken = actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
+    taken = actions.reconciliation.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
     assert taken is not None
     assert (taken.status, taken.receipt) == (Submission.Status.SUBMITTED, submission.receipt)
 

@@ -276,7 +276,7 @@ def test_a_test_that_was_handed_in_stays_whole_work_when_it_is_given_back(
 def test_what_somebody_else_took_is_not_paid_by_itself(desk_of_tests: Desk) -> None:
     hand_in_test(desk_of_tests, passes=False)
     campaign = Campaign.objects.select_related("study").get()
-    actions.record_submission(
+    actions.reconciliation.record_submission(
         campaign=campaign,
         work=desk_of_tests.marketplace.one_work(Visit.objects.get().remote_id),  # type: ignore[arg-type]
         now=timezone.now(),

@@ -170,7 +170,7 @@ def test_the_real_worker_takes_the_test_and_the_forger_nothing_more(trial: Campa
 
 def test_the_group_is_left_until_they_have_passed_again(trial: Campaign) -> None:
     forge(trial, passes=True)
-    given = actions.grant(
+    given = actions.grants.grant(
         campaign=trial, annotator=person().annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now()
     )
     assert given is not None
@@ -181,7 +181,9 @@ def test_the_group_is_left_until_they_have_passed_again(trial: Campaign) -> None
     real = come(trial, assignmentId="3REAL", workerId=VICTIM)
     real.press("I agree")
     take(real)
-    actions.grant(campaign=trial, annotator=person().annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now())
+    actions.grants.grant(
+        campaign=trial, annotator=person().annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now()
+    )
     assert Grant.objects.get().state == Grant.State.REQUESTED
 
 
@@ -244,7 +246,7 @@ def test_what_the_platform_lists_as_handed_in_is_not_given_up(trial: Campaign) -
     visit = newest_visit()
     assert visit.posting is not None
     work = Work(visit.remote_id, VICTIM, Status.SUBMITTED, visit.posting.remote_id, visit.receipt)
-    actions.record_submission(campaign=trial, work=work, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=trial, work=work, now=timezone.now())
 
     again()
 

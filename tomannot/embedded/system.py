@@ -203,18 +203,7 @@ def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signal
     return True
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait until ``condition`` is true. Return False after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def last_lines(log: Path, count: int = 12) -> str:
-    """Return the end of a log file, for an error text."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from annotation.protocols.base import Procedure, Words
+from annotation.protocols.base import Procedure, Words, part, read_text
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import OpenTable, Question, _
-from annotation.protocols.tables import Table, TableProtocol, TableText, read_text
+from annotation.protocols.tables import Table, TableProtocol, TableText
 from annotation.protocols.validity.fields import MAX_NAME
-from annotation.protocols.wording import part
 
 LONGEST_BELIEF = 300
 
@@ -38,8 +37,6 @@ class BeliefExtraction(TableProtocol):
     open_table = OpenTable()
     instructions = in_template("annotation/protocols/belief_extraction.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
-    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {}
     remedy = "Write the story as a text."
     resolution = "reconciled"
     words = Words(_("story"), _("stories whose beliefs are to be listed"))
@@ -47,7 +44,6 @@ class BeliefExtraction(TableProtocol):
     statistics = ("extraction",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         return Table((part("story", read_text(content, "story")),), self.open_table.rows)
 
 

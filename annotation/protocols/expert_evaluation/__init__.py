@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Procedure, Scored, Words
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.human_performance import BELIEFS, KINDS, TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _
-from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries, read_text
+from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries
 from annotation.protocols.validity.fields import MAX_QUESTION, Told, read_row
-from annotation.protocols.wording import part
 
 CONDITIONS = "conditions"
 SENTENCES = 5
@@ -74,7 +73,6 @@ class ExpertEvaluation(TableProtocol):
     statistics = ("strict_agreement",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         entries = read_entries(content, CONDITIONS, LIMITS)
         rows = tuple(Row(entry["id"], f"{entry['id']}: {entry['text']}") for entry in entries)
         return Table((part("story", read_text(content, "story")),), rows)

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Finding, Procedure, Words
+from annotation.protocols.base import Finding, Procedure, Words, part
 from annotation.protocols.instructions import in_template
-from annotation.protocols.narrative_validation import NarrativeProtocol
+from annotation.protocols.narrative_validation import OPENTOM, NarrativeProtocol
 from annotation.protocols.questions import Option, Question, Text, _
 from annotation.protocols.tables import Table
 from annotation.protocols.validity.lint import EMPTY_WORDS, LABELS_OF_CODES, listed, stem, words_of
-from annotation.protocols.wording import part
 
 OVERLAP = "question_overlap"
 LEAST_SHARED, SHARED = 3, 0.75
@@ -27,7 +26,6 @@ _SHOWN = ("story", "questions")
 
 
 def _criterion(key: str, title: str, text: str, help: str) -> tuple[Question, Text]:
-    """Return a criterion, and the question that follows a “no”."""
     change = _("What should change, and how?")
     return (
         Question(key=key, title=title, text=text, options=_ANSWERS, shows=_SHOWN, help=help),
@@ -79,14 +77,9 @@ class Inspection(NarrativeProtocol):
     }
     revisable = ("narrative",)
     words = Words(_("story"), _("stories with questions, which are to be inspected"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=2,
-    )
+    follows = Procedure(OPENTOM, votes=2)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         item = super().parse(content)
         asked = [
             f"{number}. {row.label} {' / '.join(option.label for option in row.options)}"

@@ -7,18 +7,14 @@ They are asked in qualification rounds of studies with any protocol. A row is ``
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Part, Words
-from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows
+from annotation.protocols.base import Part, Words, part
+from annotation.protocols.multiple_choice import (
+    QUESTION,
+    ChoiceQuestion,
+    MultipleChoiceItem,
+    MultipleChoiceProtocol,
+)
 from annotation.protocols.questions import _
-from annotation.protocols.wording import part
-
-
-def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-    """Yield the questions, and a problem for everything that is wrong with a row."""
-    for row in rows:
-        usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
-        yield from read_rows([SourceRow(row.file, row.line, usual | dict(row.data))])
 
 
 class Quiz(MultipleChoiceProtocol):
@@ -37,7 +33,11 @@ class Quiz(MultipleChoiceProtocol):
         ),
     )
     words = Words(_("question"), _("questions about the instructions"))
-    read = staticmethod(read)
+
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        for row in rows:
+            usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
+            yield from super().read([SourceRow(row.file, row.line, usual | dict(row.data))])
 
     def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
         """Return the question, after the text above it if it has one."""

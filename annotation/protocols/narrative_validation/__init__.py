@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Procedure, Scored, Words
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
-from annotation.protocols.multiple_choice.item import key_of, read_choices
+from annotation.protocols.multiple_choice import key_of, read_choices
 from annotation.protocols.questions import Option, Row, _
-from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries, read_text
+from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
-from annotation.protocols.wording import part
 
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""
 MOST_QUESTIONS = 25
+OPENTOM = (
+    "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities of "
+    "Large Language Models"
+)
 
 
 class NarrativeQuestions(TableQuestion):
@@ -44,7 +47,6 @@ class NarrativeProtocol(TableProtocol):
     remedy = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         texts = self.tables["questions"]
         asked = read_entries(
             content, "questions", texts, others=("choices",), optional=("answerKey",), most=MOST_QUESTIONS
@@ -82,11 +84,7 @@ class NarrativeValidation(NarrativeProtocol):
     instructions = in_template("annotation/protocols/narrative_validation.txt")
     resolution = "mean"
     words = Words(_("story"), _("stories, each with several questions"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=3,
-    )
+    follows = Procedure(OPENTOM, votes=3)
     scored = QUESTION
     statistics = ("pairwise_f1", "accuracy")
 
@@ -103,9 +101,9 @@ def _row(where: str, asked: Mapping[str, Any]) -> Row:
         choices = read_choices(asked["choices"])
     except ValueError as error:
         raise ValueError(f"{where}.{error}") from error
-    if asked.get("answerKey") not in [None, *(choice.label for choice in choices)]:
+    if asked.get("answerKey") not in [None, *asked["choices"]["label"]]:
         raise ValueError(f"{where}.answerKey: must be the label of one of the choices.")
-    return Row(asked["id"], asked["question"], tuple(Option(choice.key, choice.text) for choice in choices))
+    return Row(asked["id"], asked["question"], choices)
 
 
 PROTOCOL = NarrativeValidation()

@@ -72,8 +72,7 @@ def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     Their core is ``gen-`` and 12 hex digits of the SHA-256 of the completion's id; the stories are
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
     """
-    fields = Fields(row, told)
-    fields.check_names(COMPLETION_FIELDS)
+    fields = Fields(row, told, COMPLETION_FIELDS)
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
     entities = read_entities(fields)
@@ -174,8 +173,7 @@ class Pairs:
 
     def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
         """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
-        fields = Fields(row, self._told)
-        fields.check_names(PAIR_FIELDS)
+        fields = Fields(row, self._told, PAIR_FIELDS)
         row_id = fields.identifier("id")
         base, _, half = row_id.rpartition("_")
         if row_id and (half not in _MATE or not base):

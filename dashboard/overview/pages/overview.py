@@ -165,7 +165,6 @@ def _actions(
 
 
 def _next_step(study: Study, document: dict[str, Any] | None) -> str:
-    """Return the name of the suggested action."""
     verdicts = document["verdicts"] if document else {}
     if study.state == Study.State.CLOSED or (verdicts.get("stories") and not verdicts["incomplete"]):
         return "publish"

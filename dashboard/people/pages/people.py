@@ -26,12 +26,6 @@ from recruitment.actions import invite_by_mail
 from recruitment.errors import NotQueued
 from recruitment.links import personal_link
 
-TESTS = {
-    "passed": gettext_lazy("passed"),
-    "failed": gettext_lazy("not passed"),
-    "begun": gettext_lazy("begun"),
-}
-
 
 class SearchForm(forms.Form):
     """Filters of the list."""
@@ -70,9 +64,6 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "rows": [
-            (row, TESTS.get(row.test, ""), [flags.title(flag) for flag in row.flags]) for row in page.rows
-        ],
         "has_test": study.gate != Study.Gate.NOT_REQUIRED,
         "next": "?" + urlencode(wanted | {"before": page.next}) if page.next else "",
         "first": "?" + urlencode(wanted) if search.before else "",

@@ -15,7 +15,7 @@ from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
-from dashboard.figures import store, tables
+from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number
 from dashboard.people.detail import (
     NARROWED,
@@ -62,6 +62,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
+        "rules": flags,
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
         **_answers(request, enrollment, rights, closed),
@@ -99,10 +100,6 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
         "standing": exclusion_in_force(enrollment),
         "suspension": suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
-        "told": _(
-            "We have paused your part in this study and would like to talk with you about it. What you gave "
-            "is kept and credited. Please write to us."
-        ),
         "longest": LONGEST_REASON,
         "may_renew_link": may_change and may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
@@ -199,17 +196,12 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "earlier": enrollment.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
         "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
         "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
-        "told": _(
-            "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
-            "If you have a question about this, please write to us."
-        ),
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/people/exclude.html", context)
 
 
 def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
-    """Do what the form says and return what came of it."""
     by, now, reason = signed_in(request), clock.now(), request.POST.get("reason", "")
     if request.POST.get("do") != "readmit":
         told = request.POST.get("told", "")

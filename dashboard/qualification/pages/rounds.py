@@ -15,9 +15,8 @@ from annotation.models import Membership, Story, Study
 from annotation.protocols.base import IncompleteForm
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
-from dashboard.qualification.acceptable_options import closed_notice
 from dashboard.qualification.figures import alone_of, chosen_in, first_turns, notes_of, practised_in, rows_of
-from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm
+from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm, closed_notice
 from qualification import actions
 from qualification.experts import (
     closed_rounds,
@@ -135,7 +134,6 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 
 def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
-    """Return what the round's page shows to this reader."""
     own = review_of(round, reader)
     is_asked = own is not None and own.dismissed_at is None
     is_closed = round.pk in closed_rounds(reader)

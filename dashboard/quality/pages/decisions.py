@@ -134,27 +134,14 @@ SHOWN = 50
 """Decisions on the page, the newest first; the file has all."""
 COLUMNS = ("story_id", "decision", "filter", "filter_reason", "reason", "by", "at")
 LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "label", "reason", "by", "at")
-BUTTONS = (
-    (Adjudication.Verdict.VALID, "1", gettext_lazy("Valid")),
-    (Adjudication.Verdict.INVALID, "2", gettext_lazy("Not valid")),
-)
-"""Decision, keyboard key, button label."""
-
-
-def _is_about_labels(study: Study) -> bool:
-    return study.protocol.resolution == "majority"
-
-
-def _is_about_tables(study: Study) -> bool:
-    return study.protocol.resolution == "reconciled"
 
 
 @read_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return reconciled_page(request, study, queue=Queue.UNRECONCILED)
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
             "more": max(0, standing_decisions(study).count() - SHOWN),
@@ -180,9 +167,9 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
 @read_page()
 def decisions_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return csv_stream(request, f"{study.slug}-reconciled", columns_of(study), table_rows(study))
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         return csv_stream(request, f"{study.slug}-decisions", LABEL_COLUMNS, _label_rows(study))
     rows = [
         {
@@ -203,7 +190,6 @@ def _who_and_when(decision: Adjudication) -> dict[str, str]:
 
 
 def _label_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield every standing decision about a label for the file, the newest first."""
     for story, decision, label in _decided_labels(study):
         yield {
             "story_id": story.story_id,
@@ -258,7 +244,7 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
-    if _is_about_tables(study):
+    if study.protocol.resolution == "reconciled":
         return reconcile_story(request, study, story, following=_following(request, story))
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
@@ -269,12 +255,11 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         "parts": protocol.parts(protocol.parse(story.content)),
         "adjudications": standing,
         "seen": standing[0].pk if standing else 0,
-        "buttons": BUTTONS,
         "longest": LONGEST_STATEMENT,
         "reason": request.POST.get("reason", ""),
         "next": _following(request, story),
     }
-    if _is_about_labels(study):
+    if study.protocol.resolution == "majority":
         return render(request, "dashboard/quality/decide_labels.html", context | _labels(request, story))
     return render(request, "dashboard/quality/decide.html", context)
 
@@ -296,7 +281,7 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
     with ErrorsAsMessages(request, ValueError):
         shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
         shared["seen"] = int(given.get("seen", ""))
-        if _is_about_labels(study):
+        if study.protocol.resolution == "majority":
             fields = {cell.field for cell in story.protocol.cells(story.item)}
             chosen = {name: value for name, value in given.items() if name in fields and value}
             actions.adjudicate_labels(**shared, chosen=chosen)

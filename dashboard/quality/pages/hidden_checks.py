@@ -19,7 +19,7 @@ from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
-from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell, closed_notice
+from dashboard.qualification.forms import Acceptable, AcceptableForm, Cell, closed_notice
 from dashboard.quality.hidden_checks import (
     ShownCheck,
     accepted_by,

@@ -75,29 +75,17 @@ def standing_checks(assignments: Collection[int]) -> dict[int, SpotCheck]:
     return {check.vote.assignment_id: check for check in checks.select_related("vote", "by")}
 
 
-def tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
-    """Count the decisions in the rows of a sample's page."""
-    return counted(row["check"].decision for row in rows if row["check"])
-
-
-def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
-    """Count decisions by pseudonym. Unjudged rows are skipped: they must not name the annotator."""
+def by_person(judged: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
+    """Count the decisions in judged rows by pseudonym."""
     decisions: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row["check"]:
-            decisions[row["pseudonym"]].append(row["check"].decision)
+    for row in judged:
+        decisions[row["pseudonym"]].append(row["check"].decision)
     return {pseudonym: counted(found) for pseudonym, found in decisions.items()}
 
 
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
 """Samples on a page, unfinished ones first, then the newest."""
-BUTTONS = (
-    (SpotCheck.Decision.ACCEPT, "1", gettext_lazy("Accept")),
-    (SpotCheck.Decision.UNCOUNTED, "2", gettext_lazy("Accept, but do not count")),
-    (SpotCheck.Decision.REJECT, "3", gettext_lazy("Reject")),
-)
-"""Decision, keyboard key, button label."""
 OF_A_PERSON = 10
 """Answers drawn of one person at a time."""
 
@@ -162,7 +150,9 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
     rows = _rows(study, drawn)
-    context = {"sample": drawn, "rows": rows, "tally": tally(rows), "people": sorted(by_person(rows).items())}
+    judged = [row for row in rows if row["check"]]  # the others must not name the annotator
+    tally, people = counted(row["check"].decision for row in judged), sorted(by_person(judged).items())
+    context = {"sample": drawn, "rows": rows, "tally": tally, "people": people}
     return render(request, "dashboard/quality/review_sample.html", context)
 
 
@@ -188,7 +178,6 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
         "row": _row(study, found, checks[-1]) if checks else None,
         "whose": found.vote.assignment.enrollment.pseudonym if found.sample.among == Among.PERSON else "",
         "newer": Vote.objects.filter(assignment=vote.assignment_id, revision__gt=vote.revision).exists(),
-        "buttons": BUTTONS,
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/quality/review_item.html", context)

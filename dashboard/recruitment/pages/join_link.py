@@ -25,7 +25,7 @@ from dashboard.recruitment.queries import places
 from dashboard.settings.forms import RowForm
 from recruitment import actions
 from recruitment.errors import CannotPay
-from recruitment.join_links import PLATFORMS, JoinPlatform, filled_in, own_source, screen_out_address
+from recruitment.join_links import PLATFORMS, filled_in, own_source, screen_out_address
 from recruitment.links import join_address
 from recruitment.models import JoinLink, LinkPayment
 from recruitment.queries import came_by, check_code
@@ -48,11 +48,9 @@ class JoinLinkForm(RowForm):
             "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
         }
 
-    def __init__(
-        self, study: Study, link: JoinLink | None, platform: JoinPlatform | None, data: Any = None
-    ) -> None:
+    def __init__(self, study: Study, link: JoinLink | None, platform: str, data: Any = None) -> None:
         """Fill in the link's settings, overlaid with what is known of the platform."""
-        known = dict(platform.settings) if platform else {}
+        known = dict(PLATFORMS.get(platform, {}))
         if link:
             known.pop("source", None)  # those who have come are known by it
             if link.source == own_source(study.pk):
@@ -160,7 +158,7 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
 def change_join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Change the join link. A POST saves it, or with ``look`` only previews its addresses."""
     link = JoinLink.objects.filter(study=study).first()
-    platform = PLATFORMS.get(request.GET.get("platform", ""))
+    platform = request.GET.get("platform", "")
     form = JoinLinkForm(study, link, platform, request.POST if request.method == "POST" else None)
     looks = "look" in request.POST
     if not looks and form.is_valid():
@@ -171,7 +169,7 @@ def change_join_link(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "link": link,
         "form": form,
-        "platforms": PLATFORMS.items(),
+        "platforms": PLATFORMS,
         "platform": platform,
         "addresses": form.shown(),
     }

@@ -154,9 +154,6 @@ def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpRe
     return render(request, "dashboard/recruitment/ids.html", context)
 
 
-RETRY_TASK = "recruitment.tasks.retry_campaign"
-
-
 @read_page()
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
     """List the payments that the address selects, the newest first, with sums by campaign."""
@@ -218,7 +215,7 @@ def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpRespo
     """Have a worker retry every payment of a campaign that was refused or waits."""
     campaign = get_object_or_404(Campaign, study=study, number=number)
     with ErrorsAsMessages(request):
-        queue_or_fail(RETRY_TASK, campaign.pk, signed_in(request).pk)
+        queue_or_fail("recruitment.tasks.retry_campaign", campaign.pk, signed_in(request).pk)
         messages.success(request, _("A worker sends them now. This can take a few minutes."))
     return redirect("dashboard:payments", slug=study.slug)
 

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.models import Study
@@ -41,13 +41,6 @@ from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
 PER_PAGE = 20
-STAGES = {
-    Stage.STORIES: gettext_lazy("Reading stories and votes"),
-    Stage.QUESTIONS: gettext_lazy("Writing the questions"),
-    Stage.DOCUMENTS: gettext_lazy("Computing agreement and machine baselines, writing the card"),
-    Stage.SEALING: gettext_lazy("Writing metadata and MANIFEST"),
-    Stage.RECORDING: gettext_lazy("Recording the release"),
-}
 
 
 @read_page()
@@ -118,7 +111,6 @@ def _row(release: Release) -> dict[str, Any]:
 
 
 def _build(release: Release) -> dict[str, Any]:
-    """Return the progress of a build."""
     found = progress.latest(release)
     standing, sign = progress.build_standing(release, found, now=clock.now())
     return {
@@ -127,23 +119,12 @@ def _build(release: Release) -> dict[str, Any]:
         "sign": sign,
         "step": [*Stage].index(found.stage) + 1 if found else None,
         "steps": len(Stage),
-        "label": STAGES[found.stage] if found else "",
+        "stage": found.stage.value if found else "",
         "done": found.done if found else None,
         "total": found.total if found else None,
-        "remaining": _minutes(*found.remaining) if found and found.remaining else "",
-    }
-
-
-def _minutes(low: float, high: float) -> str:
-    """Return a range of seconds as whole minutes in words."""
-    least, most = int(low // 60), ceil(high / 60)
-    if most <= 1:
-        return _("less than a minute")
-    if least == 0:
-        return _("at most %(most)s minutes") % {"most": most}
-    return ngettext("%(least)s to %(most)s minute", "%(least)s to %(most)s minutes", most) % {
-        "least": least,
-        "most": most,
+        "minutes": (int(found.remaining[0] // 60), ceil(found.remaining[1] / 60))
+        if found and found.remaining
+        else None,
     }
 
 

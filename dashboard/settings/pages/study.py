@@ -27,9 +27,6 @@ from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.forms import (
     EXAMPLES,
-    NO_TEST,
-    OWN_TEST,
-    SAMPLE_TEST,
     ConsentForm,
     InstructionsForm,
     SettingsForm,
@@ -45,7 +42,7 @@ from qualification.models import Round
 @form_page(post=Right.CHANGE)
 def settings(request: HttpRequest, study: Study) -> HttpResponse:
     """Show every decision about the study. A POST changes its settings."""
-    form = _form(request, study)
+    form = _form(request, study, request.POST if request.method == "POST" else None)
     if form.is_valid():
         changes = {name: form.cleaned_data[name] for name in form.fields}
         with ErrorsInForm(form):
@@ -110,8 +107,8 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/settings/preview.html", {"preview": shown})
 
 
-def _form(request: HttpRequest, study: Study) -> SettingsForm:
-    form = SettingsForm(request.POST if request.method == "POST" else None, initial=settings_of(study))
+def _form(request: HttpRequest, study: Study, data: Any = None) -> SettingsForm:
+    form = SettingsForm(data, initial=settings_of(study))
     form.fix(fixed_of(study))
     if Right.CHANGE not in rights_in(request.user, study):
         for field in form.fields.values():
@@ -127,36 +124,19 @@ def _page(
     consent_form: ConsentForm | None = None,
 ) -> HttpResponse:
     wrong = (form and form.errors) or (consent_form and consent_form.errors)
-    form = form or SettingsForm(initial=settings_of(study))
-    form.fix(fixed_of(study))
     may_change = Right.CHANGE in rights_in(request.user, study)
     is_draft = study.state == Study.State.DRAFT
     steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {
-        "form": form,
+        "form": form or _form(request, study),
         "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
         "consent": newest_consent(study),
         "may_clone": may_change and request.user.has_perm(CREATE),
         "steps": steps,
-        "tests": _tests(study),
+        "sample_protocol": SAMPLE_PROTOCOL,
         "rounds": [round.number for round in Round.objects.active_in(study)],
     }
     return render_form(request, "dashboard/settings/settings.html", context, errors=wrong)
-
-
-def _tests(study: Study) -> list[dict[str, Any]]:
-    """Return the choices about the test; none while the study is open or admits through another one."""
-    if study.state == Study.State.OPEN or study.qualified_through_id:
-        return []
-    has_round = Round.objects.active_in(study).exists()
-    choices = []
-    if study.gate == Study.Gate.NOT_REQUIRED:
-        choices.append({"name": OWN_TEST, "label": _("Require a test")})
-    else:
-        choices.append({"name": NO_TEST, "label": _("Require no test")})
-    if not has_round and study.protocol_name == SAMPLE_PROTOCOL:
-        choices.append({"name": SAMPLE_TEST, "label": _("Use our test of five sample stories")})
-    return choices
 
 
 MOST_SHORT = 200

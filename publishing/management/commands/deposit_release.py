@@ -1,11 +1,8 @@
-"""Deposit a published release at a place outside from the command line."""
-
 import argparse
 import getpass
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,22 +12,14 @@ from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
+from publishing import errors
 from publishing.actions.published import check_depositable, deposit_release
-from publishing.destinations.base import (
-    HUGGING_FACE,
-    S3,
-    ZIP,
-    Destination,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    package,
-    parse_address,
-)
+from publishing.destinations.base import HUGGING_FACE, S3, ZIP, Destination, Package, parse_address
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
+from publishing.files import directory
+from publishing.files.directory import MANIFEST
 from publishing.models import Release
 from tomannot import clock
 
@@ -52,7 +41,7 @@ class Command(ActionCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             kind, place = parse_address(options["to"])
-        except WrongPlace as error:
+        except errors.WrongPlace as error:
             raise CommandError(str(error), returncode=WRONG_USE) from None
         release = _release(options["slug"], options["number"], rehearsal=options["rehearsal"])
         destination = _destination(kind, place, release, public=options["public"])
@@ -63,8 +52,8 @@ class Command(ActionCommand):
             else:
                 answer = self._deposited(destination, packed, release, as_json=options["json"])
         except (DomainError, OSError) as error:
-            code = UNREACHABLE if isinstance(error, Unreachable) else REFUSED
-            code = OCCUPIED if isinstance(error, PlaceOccupied) else code
+            code = UNREACHABLE if isinstance(error, errors.Unreachable) else REFUSED
+            code = OCCUPIED if isinstance(error, errors.PlaceOccupied) else code
             raise CommandError(str(error), returncode=code) from None
         self.stdout.write(answer)
 
@@ -153,13 +142,20 @@ def _token() -> str:
 
 
 def _package(release: Release) -> Package:
+    """Check every file of the release and return it as a package. Missing earlier releases are left out."""
+    source = release.directory
+    files, manifest_sha256 = directory.verify(source)
+    if manifest_sha256 != release.manifest_sha256:
+        raise errors.BrokenDirectory(
+            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
+        )
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
-    earlier: list[Path] = [found.directory for found in before.select_related("study").order_by("-number")]
-    return package(
-        release.directory,
+    manifests = [one.directory / MANIFEST for one in before.select_related("study").order_by("-number")]
+    return Package(
+        directory=source,
         slug=release.study.slug,
         number=release.number,
         rehearsal=release.environment == "rehearsal",
-        manifest_sha256=release.manifest_sha256,
-        earlier=earlier,
+        files=(*files, directory.file_facts(source, MANIFEST)),
+        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
     )

@@ -1,5 +1,3 @@
-"""Check a release directory, wherever it came from."""
-
 import argparse
 import json
 from dataclasses import asdict
@@ -11,7 +9,6 @@ from django.core.management.base import CommandError
 from annotation.management.base import ActionCommand
 from publishing.verification import CHECKS, CheckedRelease, check_release
 
-FINDINGS = 1
 USAGE = 2
 
 
@@ -34,9 +31,7 @@ class Command(ActionCommand):
         self.stdout.write(json.dumps(as_json(release)) if options["json"] else as_text(release))
         if not release.is_sound:
             found = release.total
-            raise CommandError(
-                f"{directory}: {found} finding{'' if found == 1 else 's'}.", returncode=FINDINGS
-            )
+            raise CommandError(f"{directory}: {found} finding{'' if found == 1 else 's'}.")
 
 
 def as_json(release: CheckedRelease) -> dict[str, Any]:

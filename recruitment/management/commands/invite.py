@@ -16,7 +16,6 @@ MOST = 10_000
 
 
 def how_many(text: str) -> int:
-    """Return a number of people from the command line."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST:
         return int(text)
     raise ArgumentTypeError(f"invite between 1 and {MOST:,} people at a time, not {text!r}")

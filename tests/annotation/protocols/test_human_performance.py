@@ -29,7 +29,7 @@ def read(**changes: Any) -> list[StoryRow | Problem]:
 def right_and_wrong(story: StoryRow) -> tuple[str, str]:
     """Return the texts of the right and of the wrong answer."""
     (row,) = PROTOCOL.scored_rows(story.content)
-    texts = {choice.key: choice.text for choice in PROTOCOL.parse(story.content).choices}
+    texts = {choice.key: choice.label for choice in PROTOCOL.parse(story.content).choices}
     return texts.pop(row.right), *texts.values()
 
 

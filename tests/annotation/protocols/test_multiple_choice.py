@@ -10,8 +10,7 @@ from annotation.forms import instructions_context
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
 from annotation.protocols.base import IncompleteForm
-from annotation.protocols.multiple_choice import PROTOCOL
-from annotation.protocols.multiple_choice.item import core_of, right_key
+from annotation.protocols.multiple_choice import PROTOCOL, core_of, right_key
 from annotation.protocols.questions import Choice
 
 STORY = (

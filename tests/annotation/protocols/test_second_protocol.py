@@ -85,9 +85,6 @@ class DialogueProtocol(Protocol):
                 story_id=row.data["id"],
                 core_id=row.data["id"],
                 scenario_name="dialogue",
-                story_prompt_example="",
-                severity_original=None,
-                story_generator_model="",
                 content=dict(row.data),
             )
 

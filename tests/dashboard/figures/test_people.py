@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from hypothesis import given, settings, strategies as st
 
 from annotation.protocols.questions import Choice
@@ -158,16 +159,22 @@ def test_flags_name_the_people_they_are_about_and_show_the_evidence() -> None:
     fastest = people["fast"]["evidence"][flags.TOO_FAST]
     assert len(fastest) == SHOWN
     assert all(int(story_id[1:]) % 3 == 0 for story_id in fastest), "those of five seconds"
-    median = document["everybody"]["median_seconds"]
-    assert flags.explained(flags.TOO_FAST, people["fast"], median).startswith(
+    told = {
+        name: render_to_string(
+            "dashboard/people/_flag.html",
+            {"flag": name, "person": person, "everybody": document["everybody"], "rules": flags},
+        ).strip()
+        for person in people.values()
+        for name in person["flags"]
+    }
+    assert told[flags.TOO_FAST].startswith(
         "Half of their votes took less than 6.0 seconds; over all votes the median is 30.0."
     )
-    assert "objected to 10 of 40 complete stories they answered (25 %)" in flags.explained(
-        flags.ALWAYS_ALONE, people["lone"], median
+    assert told[flags.ALWAYS_ALONE] == (
+        "They alone objected to 10 of 40 complete stories they answered (25 %); in everybody else’s votes it "
+        "is 0.0 %. The flag is raised from 10 % on, if that is 3 times the others’, from 20 stories on."
     )
-    assert "100 % of their votes have exactly the same answers" in flags.explained(
-        flags.STRAIGHT_LINING, people["same"], median
-    )
+    assert "100 % of their votes have exactly the same answers" in told[flags.STRAIGHT_LINING]
     assert all(flags.title(name) for person in people.values() for name in person["flags"])
 
 

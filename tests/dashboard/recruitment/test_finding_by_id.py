@@ -129,7 +129,7 @@ def test_of_a_refused_payment_too_and_of_who_was_forgotten_the_work_alone(
 
 def test_mismatches_lead_to_the_person(desk: Desk, study: Study, boss: Client) -> None:
     work = desk.hand_in(whole=False)
-    actions.settle_visit(visit_id=work.visit_id or 0, polls=[], now=timezone.now())
+    actions.settlement.settle_visit(visit_id=work.visit_id or 0, polls=[], now=timezone.now())
     assert Mismatch.objects.get().submission == Submission.objects.get()
     name = pseudonym(study.pseudonym_key, work.annotator_id)
     assert address("person", name) in boss.get(address("mismatches")).content.decode()

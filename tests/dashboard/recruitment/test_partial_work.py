@@ -60,7 +60,7 @@ def test_partial_work_is_shown_as_what_it_is(desk: Desk, boss: Client) -> None:
     assert "Count the votes" not in said, "they do"
 
     worker = desk.worker_of_visit(visit)
-    actions.record_submission(
+    actions.reconciliation.record_submission(
         campaign=desk.campaign, work=Work(visit.remote_id, worker, Status.RETURNED), now=timezone.now()
     )
     assert "Pay a bonus" in shown(boss, "submissions", desk.campaign.number)

@@ -173,7 +173,7 @@ def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_take
             raise Unreachable("asked", maybe_done=False, not_before=now + timedelta(days=3))
 
     with pytest.raises(Unreachable):
-        actions.send_payment(payment_id=rejection.pk, marketplace=cast(Any, Asks()), now=now)
+        actions.payment_delivery.send_payment(payment_id=rejection.pk, marketplace=cast(Any, Asks()), now=now)
     shown = said(boss, "undo_rejection", rejection.pk, way="approve")
     assert "undone, and the submission approved" in shown
     assert "the matter is settled" in shown
@@ -183,11 +183,11 @@ def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_take
 def test_rejecting_a_test_offers_to_take_its_author_out_of_the_group(study: Study, boss: Client) -> None:
     campaign = make_campaign(study, TEST)
     work = Work(remote_id="3ASSIGNMENT", person="A1WORKER", status=Status.SUBMITTED)
-    actions.record_submission(campaign=campaign, work=work, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=campaign, work=work, now=timezone.now())
     page = boss.get(address("submissions", 1)).content.decode()
     assert re.search(r'name="leave_group"\s+checked', page)
     stories = replace(work, remote_id="3OTHER")
-    actions.record_submission(campaign=make_campaign(study), work=stories, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=make_campaign(study), work=stories, now=timezone.now())
     assert "leave_group" not in boss.get(address("submissions", 2)).content.decode()
 
 
@@ -252,7 +252,7 @@ def test_groups_that_the_platform_refused_are_shown(study: Study, boss: Client) 
     assert work is not None
     Campaign.objects.update(qualified_group="group", state=State.LIVE)
     campaign = Campaign.objects.select_related("study").get()
-    made = actions.grant(
+    made = actions.grants.grant(
         campaign=campaign, annotator=work.annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now()
     )
     assert made is not None

@@ -267,7 +267,9 @@ def test_two_releases_of_the_same_votes_differ_in_no_stories(study: Study, boss:
     assert "No such stories." in words(boss, "/studies/pilot/releases/compare/?first=1&second=2")
 
 
-def test_a_long_list_has_pages_that_are_found_at_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_has_pages_that_are_found_at_once(
+    study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store, "PER_PAGE", 2)
     many = judged_study(
         "many",
@@ -282,6 +284,9 @@ def test_a_long_list_has_pages_that_are_found_at_once(study: Study, monkeypatch:
     assert found is not None
     ids = [[row["story_id"] for row in found.page(Kind.OTHERWISE, page)] for page in (0, 1, 2, 3, 4)]
     assert ids == [[], ["s0", "s1"], ["s2", "s3"], ["s4"], []]
+    shown = words(boss, f"/studies/many/releases/compare/?first=1&second=2&kind={Kind.OTHERWISE}&page=2")
+    assert "s3" in shown
+    assert "Page 2 of 3" in shown
 
 
 def test_a_comparison_needs_the_files_as_they_were_published(

@@ -10,8 +10,8 @@ from random import Random
 import huggingface_hub.constants
 import pytest
 
-from publishing.destinations.base import Package, package
-from publishing.files.directory import DirectoryWriter
+from publishing.destinations.base import Package
+from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts, verify
 from tests.publishing.destinations.hub import Hub
 
 _numbers = count(1)
@@ -39,14 +39,8 @@ def make_package(tmp_path: Path) -> Callable[..., Package]:
         writer.write("parquet/story-data/test.parquet", Random(number).randbytes(big))
         if number == 1:
             writer.write("only-in-the-first.json", b"{}\n")
-        manifest_sha256 = writer.finish()
-        return package(
-            folder,
-            slug="pilot",
-            number=number,
-            rehearsal=False,
-            manifest_sha256=manifest_sha256,
-            earlier=[other.directory for other in earlier],
-        )
+        writer.finish()
+        files = (*verify(folder)[0], file_facts(folder, MANIFEST))
+        return Package(folder, "pilot", number, False, files, tuple(other.manifest for other in earlier))
 
     return make

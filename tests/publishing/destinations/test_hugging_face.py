@@ -10,16 +10,16 @@ from collections.abc import Callable
 
 import pytest
 
-from publishing.destinations.base import (
+from publishing.destinations.base import Package
+from publishing.destinations.hugging_face import HuggingFaceDataset
+from publishing.errors import (
     AccessRefused,
     Damaged,
     DestinationError,
-    Package,
     PlaceOccupied,
     Unreachable,
     WrongVisibility,
 )
-from publishing.destinations.hugging_face import HuggingFaceDataset
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.hub import GIT_ATTRIBUTES, SIGNATURE, TOKEN, Hub, Repository
 from tests.publishing.destinations.test_s3 import in_directory, quiet

@@ -8,16 +8,9 @@ from typing import Any
 
 import pytest
 
-from publishing.destinations.base import (
-    AccessRefused,
-    Damaged,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing.destinations.base import Package
 from publishing.destinations.s3 import S3Prefix
+from publishing.errors import AccessRefused, Damaged, PlaceOccupied, Unreachable, WrongPlace, WrongVisibility
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.store import Store
 
@@ -150,6 +143,12 @@ def test_an_object_that_was_changed_or_lost_afterwards_is_mended(
     assert there(store, bucket) == in_directory(package)
 
 
+@pytest.fixture
+def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("publishing.destinations.s3.MULTIPART_FROM", 5 * MIB)
+
+
+@pytest.mark.usefixtures("_in_parts")
 @pytest.mark.parametrize("knows_checksums", [True, False])
 def test_a_big_file_is_sent_in_parts_and_is_there_whole_or_not_at_all(
     store: Store, bucket: str, make_package: Make, knows_checksums: bool
@@ -159,23 +158,24 @@ def test_a_big_file_is_sent_in_parts_and_is_there_whole_or_not_at_all(
     big = "parquet/story-data/test.parquet"
     store.faults.before(method_is("PUT", big), drop, nth=2)
     with pytest.raises(Unreachable):
-        place(store, bucket, multipart_from=5 * MIB).deposit(package, quiet)
+        place(store, bucket).deposit(package, quiet)
     assert big not in there(store, bucket)
     assert store.client.list_multipart_uploads(Bucket=bucket).get("Uploads", []) == []
     store.faults.clear()
-    place(store, bucket, multipart_from=5 * MIB).deposit(package, quiet)
+    place(store, bucket).deposit(package, quiet)
     assert puts(store).count("test.parquet") == 2
     assert there(store, bucket) == in_directory(package)
     assert place(store, bucket).plan(package).upload == ()
 
 
+@pytest.mark.usefixtures("_in_parts")
 def test_a_part_changed_on_its_way_is_refused(store: Store, bucket: str, make_package: Make) -> None:
     def garble() -> None:
         store.garble = True
 
     store.faults.before(method_is("PUT", "test.parquet"), garble)
     with pytest.raises(Damaged):
-        place(store, bucket, multipart_from=5 * MIB).deposit(make_package(big=17 * MIB), quiet)
+        place(store, bucket).deposit(make_package(big=17 * MIB), quiet)
     assert "MANIFEST" not in there(store, bucket)
 
 

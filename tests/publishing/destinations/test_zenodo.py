@@ -16,8 +16,9 @@ from django.utils import timezone
 from annotation.models import Study
 from publishing.actions import releases
 from publishing.actions.statements import describe_data
-from publishing.destinations.base import Damaged, Package, PlaceOccupied
+from publishing.destinations.base import Package
 from publishing.destinations.zenodo import ZenodoZip
+from publishing.errors import Damaged, PlaceOccupied
 from publishing.facts import Statement
 from publishing.files.archives import zip_of
 from publishing.management.commands.deposit_release import _package

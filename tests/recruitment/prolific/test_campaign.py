@@ -74,11 +74,11 @@ class Campaigns(Lab):
             now = self.platform.clock.now()
             for campaign in campaigns:
                 again(partial(actions.reconcile, campaign=reload(campaign), marketplace=platform, now=now))
-            for payment in actions.due_payments(now=now):
+            for payment in actions.payment_delivery.due_payments(now=now):
                 with unreachable_is_later():
-                    actions.send_payment(payment_id=payment, marketplace=platform, now=now)
-            for grant in actions.due_grants(now=now):
-                again(partial(actions.send_grant, grant_id=grant, marketplace=platform, now=now))
+                    actions.payment_delivery.send_payment(payment_id=payment, marketplace=platform, now=now)
+            for grant in actions.grants.due_grants(now=now):
+                again(partial(actions.grants.send_grant, grant_id=grant, marketplace=platform, now=now))
             self.double.settle()
 
 
