@@ -54,8 +54,8 @@ def stories_left(enrollment: Enrollment, *, at_most: int) -> int:
     """Return the number of stories that the annotator holds or could be given now, up to ``at_most``."""
     theirs = Assignment.objects.filter(enrollment=enrollment)
     held = theirs.filter(state__in=HELD).count()
-    if held >= at_most:
-        return at_most
+    if held >= at_most or enrollment.study.only_given:
+        return min(at_most, held)
     had = theirs.filter(story=OuterRef("pk")).exclude(state=Assignment.State.EXPIRED)
     free = Story.objects.filter(~Exists(had), study=enrollment.study_id, has_free_slot=True)
     if not enrollment.study.stratum_field:

@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from dashboard import pages
 from dashboard.overview.pages import overview
-from dashboard.people.pages import people, person
+from dashboard.people.pages import given_items, people, person
 from dashboard.qualification.pages import rounds
 from dashboard.quality.pages import decisions, figures, hidden_checks, review
 from dashboard.recruitment.pages import campaigns, join_link, mismatches, submissions
@@ -33,6 +33,8 @@ _people = [
     path("", people.people, name="people"),
     path("invite/", people.invite, name="invite"),
     path("invited/<str:batch>/", people.invited_links, name="invited_links"),
+    path("stories/", given_items.given_items, name="given_items"),
+    path("stories/<slug:pseudonym>/back/", given_items.take_back, name="take_items_back"),
     path("<slug:pseudonym>/", person.person, name="person"),
     path("<slug:pseudonym>/exclude/", person.exclude, name="exclude"),
     path("<slug:pseudonym>/standing/", person.set_standing, name="set_standing"),

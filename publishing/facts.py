@@ -221,6 +221,8 @@ class ReleaseFacts:
     """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
     flagged: Flagged = field(default_factory=dict)
     """The flagged votes, of which the card tells only what follows for the figures."""
+    given: int = 0
+    """Counted votes on stories that were given to their annotator by name."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
 

@@ -61,7 +61,7 @@ def exclude_annotator(
     lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
-    let_go_of(enrollment=person)
+    let_go_of(enrollment=person, given=True)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )

@@ -15,7 +15,7 @@ from annotation.actions.story_files import LONGEST, store_batch
 from annotation.errors import InvalidInput, WrongState
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.importing.validation import check_rows
-from annotation.models import Event, Story, StoryRevision, Study
+from annotation.models import HELD, Event, Story, StoryRevision, Study
 from annotation.protocols.base import Protocol
 
 _VERSION = re.compile(r"\.r(\d+)\Z")
@@ -74,6 +74,11 @@ def check_revisable(*, story: Story, study: Study) -> None:
         told = _(
             "This study has a design, in which everybody has a set of their own with the old version. "
             "Import the new text into a study without a design."
+        )
+        raise WrongState(told)
+    if story.assignments.filter(given=True, state__in=HELD).exists():
+        told = _(
+            "This story is given to participants by name. Take it back; give them the new version later."
         )
         raise WrongState(told)
 

@@ -118,7 +118,9 @@ def _find_story(
         return _lease(check, enrollment, session, now=now)
     if enrollment.study.stratum_field:
         return _next_of_set(enrollment, session, now=now)
-    while story := lock_next_story(enrollment):
+    if enrollment.given_items and (given := lease_reserved(person=enrollment, session=session, now=now)):
+        return given
+    while not enrollment.study.only_given and (story := lock_next_story(enrollment)):
         assignment = _give_out(story, enrollment, session, now=now)
         if assignment:
             return assignment
@@ -145,10 +147,11 @@ def _check_due(enrollment: Enrollment) -> Story | None:
         key=study.pseudonym_key, person=person, position=position, every=every, whole=whole
     ):
         return None
-    if study.stratum_field and not queries.stories_left(enrollment, at_most=1):
+    has_own = bool(study.stratum_field) or study.only_given or enrollment.given_items
+    if has_own and not queries.stories_left(enrollment, at_most=1):
         return None
     mask = hidden_checks.order_mask(key=study.pseudonym_key, person=person)
-    return next_check(enrollment, mask, wanted=bool(study.stratum_field))
+    return next_check(enrollment, mask, wanted=has_own)
 
 
 def record_vote_and_assign_next(
@@ -342,6 +345,7 @@ def _lease(
 def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
     others = Assignment.objects.filter(story__study=enrollment.study_id, state__in=HELD, slot__isnull=False)
+    others = others.none() if enrollment.study.only_given else others.filter(given=False)
     others = others.exclude(story__is_old_version=True)  # which is offered to nobody when its lease expires
     if enrollment.study.stratum_field:
         others = others.filter(stratum__in=strata.lacking_of(enrollment))

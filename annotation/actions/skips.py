@@ -43,7 +43,7 @@ def skip_story(
         return assignment.skip
     credited = _credit(assignment, now=now)
     if assignment.state in HELD:
-        if assignment.stratum_id:
+        if assignment.stratum_id or assignment.enrollment.given_items:
             lock_story_of(assignment)
         Story.objects.filter(pk=assignment.story_id).mark_free()
     assignment.state = Assignment.State.SKIPPED

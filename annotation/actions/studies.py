@@ -19,7 +19,7 @@ from annotation.actions.members import set_role
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.intake import FEWEST_IN_GROUP, grouped
-from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
+from annotation.models import Assignment, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.models.enrollments import IntakeAnswer, IntakeGroup
 from annotation.protocols import UnknownProtocol, get_protocol
 from annotation.rules import cap_problem
@@ -339,6 +339,10 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     if "pay_rate" in changed:
         problem = pay_problem(state=study.state, before=study.pay_rate, after=changed["pay_rate"])
         refused |= {"pay_rate": problem} if problem else {}
+    if "votes_per_story" in changed and Assignment.objects.filter(story__study=study, given=True).exists():
+        refused |= {"votes_per_story": _("Take back the stories that you gave by name first.")}
+    if changed.get("serving_order") == Study.ServingOrder.GIVEN and study.stratum_field:
+        refused |= {"serving_order": _("This study has a design, which decides who gets which story.")}
     needed = stories_of_design(study, at_most=True) if "story_cap" in changed else 0
     if needed and changed["story_cap"] < needed:
         refused |= {"story_cap": cap_problem(changed["story_cap"], needed)}

@@ -55,6 +55,8 @@ class Event(models.Model):
         ENROLLMENT_SUSPENDED = "enrollment_suspended", _("suspended")
         ENROLLMENT_REINSTATED = "enrollment_reinstated", _("reinstated")
         STORY_SKIPPED = "story_skipped", _("story skipped")
+        ITEMS_GIVEN = "items_given", _("stories given by name")
+        ITEMS_TAKEN_BACK = "items_taken_back", _("stories given by name taken back")
         LEASE_RELEASED = "lease_released", _("lease ended by a researcher")
         VOTE_SUBMITTED = "vote_submitted", _("vote submitted")
         VOTE_CHANGED = "vote_changed", _("vote changed")

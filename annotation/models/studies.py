@@ -50,6 +50,7 @@ class Study(models.Model):
     class ServingOrder(models.TextChoices):
         STARTED = "started", _("stories that others have started come first")
         OWN = "own", _("every participant starts at a place of their own")
+        GIVEN = "given", _("only stories that you give to participants by name")
 
     class OptionOrder(models.TextChoices):
         FIXED = "fixed", _("the same for everybody")
@@ -280,6 +281,11 @@ class Study(models.Model):
     def protocol(self) -> Protocol:
         """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
+
+    @property
+    def only_given(self) -> bool:
+        """Return True if people get no stories but those given to them by name."""
+        return self.serving_order == self.ServingOrder.GIVEN
 
     def asked_of_people(self, *, at_end: bool) -> list[str]:
         """Return the questions about themselves that people are still asked: at the end, or before."""

@@ -68,3 +68,15 @@ GROUP BY study_id, story_id, annotator_id HAVING count(*) > 1;
 SELECT study_id, id AS row
 FROM assignments
 WHERE study_id <> enrolled_in;
+
+-- given_story_is_looked_for (1)
+-- Stories that wait for somebody by name whom serving would not give them first, or who gets no stories.
+SELECT a.study_id, a.id AS row
+FROM assignments a JOIN annotation_enrollment e ON e.id = a.enrollment_id
+WHERE a.given AND a.state = 'reserved' AND (NOT e.given_items OR e.state IN ('suspended', 'withdrawn'));
+
+-- nothing_is_given_by_name_in_a_design (1)
+-- Stories given by name in a study whose design decides who gets which.
+SELECT a.study_id, a.id AS row
+FROM assignments a JOIN annotation_study st ON st.id = a.study_id
+WHERE a.given AND st.stratum_field <> '';

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.actions.alerts import note_progress
+from annotation.actions.given_items import GivenRow
 from annotation.errors import InvalidInput, ReasonMissing, WrongState
 from annotation.models import (
     Assignment,
@@ -210,6 +211,19 @@ def test_a_study_with_a_design_keeps_its_stories() -> None:
     study = actions.open_study(study=study, by=None, now=timezone.now())
     with pytest.raises(WrongState, match="has a design"):
         revise(first(study))
+
+
+def test_a_story_given_by_name_is_taken_back_before_it_is_revised() -> None:
+    study = inspected()
+    (person,) = builders.qualified(study, 1)
+    row = GivenRow(1, "narrative-1", person.pseudonym)
+    actions.give_items(study=study, rows=[row], by=None, now=timezone.now())
+    with pytest.raises(WrongState, match="by name"):
+        revise(first(study))
+    actions.take_items_back(enrollment=person, by=None, now=timezone.now())
+    revise(first(study))
+    with pytest.raises(InvalidInput, match="no story"):
+        actions.give_items(study=study, rows=[row], by=None, now=timezone.now())
 
 
 def test_versions_are_numbered_and_only_the_newest_is_revised() -> None:

@@ -67,6 +67,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "people": (Right.LOOK, None, ()),
     "invite": (Right.CHANGE, Right.CHANGE, ()),
     "invited_links": (Right.CHANGE, None, ("nonsense",)),
+    "given_items": (Right.LOOK, Right.CHANGE, ()),
+    "take_items_back": (None, Right.CHANGE, (PSEUDONYM,)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
     "persons_link": (None, Right.CHANGE, (PSEUDONYM,)),

@@ -38,6 +38,9 @@
 #ifndef DESIGNS
 #define DESIGNS 1 /* 0: only studies without a design */
 #endif
+#ifndef NAMED
+#define NAMED 0 /* 1: also studies without a design in which stories are given by name */
+#endif
 #define PEOPLE 3
 #define STORIES 2
 #define SLOTS 2
@@ -52,6 +55,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * constraint one_assignment_per_person_and_story
  * constraint one_lease_at_a_time_per_person
  * constraint slot_is_one_of_the_storys_slots
+ * constraint nothing_given_by_name_expires
  * Of a design; they see the rows of one person, behind lock_person, and are left out:
  * constraint one_living_assignment_per_place_in_a_stratum
  * constraint place_is_one_of_the_load
@@ -63,7 +67,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes serving._take_slot_again
  * writes serving._settle_slot
  * writes designs.let_go
- * writes designs.reserve_set
+ * writes designs.store_reserved
  * writes skips.skip_story
  * writes exclusions.stop_counting
  * writes exclusions.count_again
@@ -103,7 +107,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
-#define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve_set */
+#define RESERVING_MARKS_FULL 34      /* mark_full in designs.store_reserved */
 #define GUARDS 34
 
 #ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
@@ -137,6 +141,7 @@ byte visit[6];         /* WorkSession.state */
 bit alone[6];          /* a VoteExclusion of this one assignment is in force */
 bit credited[6];       /* Skip.credited */
 bit voted[6];          /* there is a Vote of revision 1 */
+bit given[6];          /* Assignment.given while it is held: afterwards it only tells what happened */
 bit surplus[6];        /* the newest Vote has a surplus_reason */
 bit free[2] = 1;       /* Story.has_free_slot */
 byte standing[3];      /* Enrollment.state, and an exclusion of all votes */
@@ -155,6 +160,7 @@ byte p, s;             /* the next step's person and story */
 bit moved;             /* their form comes from a later visit, which takes answers */
 bit no_place;          /* take_place finds none in the person's load: only the person's rows say so */
 bit designed;          /* the study has a design: items are reserved before they are leased */
+bit named;             /* stories are given by name */
 hidden byte x, y, i, number, was_leased, was_qualified;
 hidden int swap, key[3], key_of_story[2];
 
@@ -181,12 +187,16 @@ hidden int swap, key[3], key_of_story[2];
 inline mark_full(its) { if :: holders(its) == SLOTS -> free[its] = 0 :: else fi }
 
 /* let_go; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
-inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; free[its] = 1 }
+inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; given[z] = 0; free[its] = 1 }
+
+/* let_go of a lease on a story that was given by name: it waits for the same person */
+inline keep() { state[x] = RESERVED; visit[x] = OPEN }
 
 inline end_reservations() {
 	for (i : 0 .. STORIES - 1) {
 		y = at(p, i);
-		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi
+		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi;
+		given[y] = 0 /* a lease that goes on is an ordinary one */
 	}
 }
 
@@ -272,7 +282,7 @@ inline record_vote() {
 		:: state[x] == SKIPPED -> skipped[p]--; submitted[p] = submitted[p] + !(credited[x] && guard(SKIP_IS_NOT_PAID_TWICE))
 		:: else -> submitted[p]++
 		fi;
-		credited[x] = 0;
+		credited[x] = 0; given[x] = 0;
 		voted[x] = !surplus[x] || guard(LATE_VOTE_IS_STORED);
 		if
 		:: surplus[x] -> state[x] = SURPLUS; slot[x] = 0; visit[x] = OPEN
@@ -289,7 +299,7 @@ inline skip_story() {
 	if :: moved -> visit[x] = OPEN :: else fi;
 	credited[x] = skipped[p] < ALLOWANCE;
 	skipped[p]++; submitted[p] = submitted[p] + credited[x];
-	state[x] = SKIPPED; slot[x] = 0
+	state[x] = SKIPPED; slot[x] = 0; given[x] = 0
 }
 
 /* exclusions.stop_counting for one assignment */
@@ -356,7 +366,11 @@ inline confirm_session() {
 
 inline doubt_session() {
 	visit[x] = UNCONFIRMED;
-	if :: state[x] == LEASED -> end_lease(x, s); end_reservations() :: else fi;
+	if
+	:: state[x] == LEASED && given[x] -> keep()
+	:: state[x] == LEASED && !given[x] -> end_lease(x, s); if :: !named -> end_reservations() :: else fi
+	:: else
+	fi;
 	if :: guard(DOUBT_STOPS_COUNTING) -> stop(x, s, DOUBTED) :: else fi
 }
 
@@ -377,6 +391,9 @@ inline check() {
 		assert(answered(i) == voted[i]);
 		/* Invariant 3: what does not count has its reason, and what has one does not count. */
 		assert(surplus[i] == (state[i] == SURPLUS));
+		/* What was given by name waits for whoever may get it, and nothing else is reserved without a design. */
+		assert(!given[i] || (held(i) && standing[i / STORIES] == QUALIFIED)); /* nothing_given_by_name_expires */
+		assert(state[i] != RESERVED || designed || given[i]);
 		assert(!living(i) || (standing[i / STORIES] != OUT && !alone[i] && visit[i] != UNCONFIRMED));
 		assert(state[i] != PENDING || visit[i] == OPEN);
 		assert(state[i] != DOUBTED || visit[i] == UNCONFIRMED);
@@ -401,7 +418,7 @@ inline check() {
 #define exchange(field, one, two) swap = field[one]; field[one] = field[two]; field[two] = swap
 inline exchange_rows(one, two) {
 	exchange(state, one, two); exchange(slot, one, two); exchange(visit, one, two); exchange(alone, one, two);
-	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two)
+	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two); exchange(given, one, two)
 }
 #define code(x) (state[x] + 11 * (visit[x] + 3 * (alone[x] + 2 * credited[x])))
 inline order_people(one, two) {
@@ -452,7 +469,7 @@ init {
 #ifdef WITHOUT_ONE
 	if :: c_expr { removed_guard > 32 } -> designed = 1 :: else fi; /* each is missed soonest where it is needed */
 #else
-	if :: designed = 0 :: DESIGNS -> designed = 1 fi;
+	if :: designed = 0 :: DESIGNS -> designed = 1 :: NAMED -> named = 1 fi;
 #endif
 	do
 	:: atomic {
@@ -494,8 +511,16 @@ init {
 			(!holds(p) || !guard(CLAIM_HOLDS_ONE)) ->
 			d_step { x = it; lease_reserved() }
 
+		/* give_items, take_items_back */
+		:: named && doing[p] == IDLE && standing[p] == QUALIFIED && free[s] && (state[it] == NO_ROW || state[it] == EXPIRED) ->
+			d_step { x = it; number = lowest_free(s); reserve(); given[x] = 1 }
+		:: named && s == 0 && doing[p] == IDLE ->
+			d_step { end_reservations(); i = 0 }
+
 		/* free_expired_leases, give_back_story, release_lease */
-		:: held(it) && assignment_is_free(p, s) ->
+		:: given[it] && state[it] == LEASED && assignment_is_free(p, s) ->
+			d_step { x = it; keep() }
+		:: held(it) && !given[it] && assignment_is_free(p, s) ->
 			d_step { x = it; y = free[s]; end_lease(x, s); if :: !guard(SWEEP_FREES_STORY) -> free[s] = y :: else fi }
 
 		/* record_vote: in time, late, again after a receipt, after a skip */

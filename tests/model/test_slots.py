@@ -94,6 +94,7 @@ def assert_holds(report: str, *, at_least: int) -> None:
     [
         pytest.param("DECISIONS=1", 0, 250_000, id="one-decision-about-anybody"),
         pytest.param("ABOUT_ONE=1 -DDESIGNS=0", 0, 300_000, id="any-decisions-about-one-person"),
+        pytest.param("DECISIONS=1 -DDESIGNS=0 -DNAMED=1", 0, 280_000, id="given-by-name"),
         pytest.param("ABOUT_ONE=1", 0, 900_000, id="with-designs", marks=pytest.mark.torture),
         pytest.param("ABOUT_ONE=1", 1, 1_000_000, id="claims-cut", marks=pytest.mark.torture),
         pytest.param("DECISIONS=2 -DDESIGNS=0", 0, 500_000, id="two-decisions", marks=pytest.mark.torture),

@@ -28,6 +28,7 @@ from dashboard.people.detail import (
     retaking_of,
     suspension_of,
 )
+from dashboard.people.listing import progress_of
 from dashboard.qualification.figures import attempts_of
 from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import earned_by
@@ -58,6 +59,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "more_failed": more_failed,
         "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
         "memberships": memberships_of(enrollment),
+        "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,
