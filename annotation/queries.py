@@ -259,7 +259,7 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
 
 def votes_wanted(study: Study) -> int:
     """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
-    stories = Story.objects.main().filter(study=study)
+    stories = Story.objects.wanted().filter(study=study)
     wanted = stories.count() * study.votes_per_story
     if study.most_votes:
         wanted += stories.aggregate(extra=Sum("extra_votes", default=0))["extra"]

@@ -84,7 +84,7 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
 @transaction.atomic
 def copy_stories(*, source: Study, study: Study, by: User | None, now: datetime) -> StoryImport:
     """Have a worker import the main stories of a study into another one with the same protocol."""
-    stories = Story.objects.filter(study=source).main().select_related("study").order_by("pk")
+    stories = Story.objects.filter(study=source).wanted().select_related("study").order_by("pk")
     with TemporaryFile() as file:
         for story in stories.iterator(chunk_size=1000):
             row = source.protocol.source_row(story.as_row())

@@ -10,7 +10,7 @@ from dashboard.quality.pages import decisions, figures, hidden_checks, review
 from dashboard.recruitment.pages import campaigns, join_link, mismatches, submissions
 from dashboard.releases.pages import comparison, human_baseline, releases
 from dashboard.settings.pages import alerts, api_tokens, log, mailed_links, members, new_study, study
-from dashboard.stories.pages import stories
+from dashboard.stories.pages import revisions, stories
 
 _overview = [
     path("", overview.overview, name="overview"),
@@ -26,6 +26,7 @@ _stories = [
     path("stories.csv", stories.stories_file, name="stories_file"),
     path("votes.<str:kind>", stories.votes_file, name="votes_file"),
     path("decide/", stories.decide_stories, name="decide_stories"),
+    path("<path:story_id>/revise/", revisions.revise, name="revise_story"),
     path("<path:story_id>/", stories.story, name="story"),
 ]
 _people = [

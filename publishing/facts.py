@@ -275,9 +275,14 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
+    complete: int = 0
+    """Stories with all their votes."""
+    drafts_revised: int = 0
+    """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
+        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1

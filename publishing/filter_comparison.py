@@ -26,8 +26,8 @@ Against = frozenset[str]
 class Comparison:
     """Takes complete stories one at a time; memory grows by 17 bytes per vote and with the kinds of stories.
 
-    Two stories are of one kind if their votes object to the same questions, whoever gave them, and any
-    expert decided the same.
+    Old versions are not for filters to decide about. Two stories are of one kind if their votes object to
+    the same questions, whoever gave them, and any expert decided the same.
     """
 
     def __init__(self, votes_per_story: int, filters: Mapping[str, StoryFilter] = FILTERS) -> None:

@@ -26,6 +26,8 @@ ADAPTIVE = gettext_noop(
 )
 DUPLICATE = "duplicate"
 """The reason of a story that passed the filter but repeats the text of another one."""
+REVISED = "revised"
+"""The reason of an old version of a story, whatever its votes say."""
 VALID = "valid"
 """An expert's decision for a story; any other one is against it."""
 
@@ -52,6 +54,18 @@ class Verdict:
     reason: str = ""
     by_expert: bool = field(default=False, compare=False)
     """True if an expert decided, because the votes split."""
+    lacks_votes: bool = field(default=False, compare=False)
+    """True of an old version that was revised before it had all its votes."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the story has all its votes."""
+        return self.outcome is not Outcome.INCOMPLETE and not self.lacks_votes
+
+    def for_version(self, *, is_old: bool) -> "Verdict":
+        """Return this verdict by the votes, or for an old version that it is dropped whatever they say."""
+        lacks_votes = self.outcome is Outcome.INCOMPLETE
+        return Verdict(Outcome.DROPPED, REVISED, lacks_votes=lacks_votes) if is_old else self
 
 
 @dataclass(frozen=True, slots=True)

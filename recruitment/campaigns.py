@@ -90,8 +90,9 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """Return a study's votes and what its story campaigns on a platform can still bring."""
-    votes = Assignment.objects.living().filter(story__study=study, story__role=Story.Role.MAIN)
+    """Return the votes on wanted stories, and what the study's campaigns on a platform can still bring."""
+    stories = Story.objects.wanted().filter(study=study)
+    votes = Assignment.objects.living().filter(story__in=stories)
     numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(

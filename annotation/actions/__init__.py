@@ -75,6 +75,7 @@ from annotation.actions.reviews import (
     draw_sample,
     spot_check,
 )
+from annotation.actions.revisions import check_revisable, record_revision, revise_story
 from annotation.actions.serving import (
     Receipt,
     assign_next_story,

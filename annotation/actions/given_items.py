@@ -48,7 +48,7 @@ def give_items(*, study: Study, rows: Sequence[GivenRow], by: User | None, now: 
     if study.most_votes:
         raise InvalidInput(_("Each story gets votes here until it is decided, so none can be given by name."))
     people = _lock_people(study, {row.person for row in rows})
-    found = Story.objects.main().filter(study=study, story_id__in={row.story_id for row in rows})
+    found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
     stories = dict(found.values_list("story_id", "pk"))
     lock_in_order(found)
     taken = slots_taken(stories.values())

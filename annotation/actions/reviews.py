@@ -255,6 +255,7 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),
             assignment__story__has_free_slot=False,
+            assignment__story__is_old_version=False,  # which may have been revised because of it
         )
         alone = set(standing_alone.values_list("pk", flat=True))
     rows = votes.values_list("pk", "assignment__enrollment", "served_at", "first_submitted_at")

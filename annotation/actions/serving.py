@@ -347,6 +347,7 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
     others = Assignment.objects.filter(story__study=enrollment.study_id, state__in=HELD, slot__isnull=False)
     others = others.none() if enrollment.study.only_given else others.filter(given=False)
+    others = others.exclude(story__is_old_version=True)  # which is offered to nobody when its lease expires
     if enrollment.study.stratum_field:
         others = others.filter(stratum__in=strata.lacking_of(enrollment))
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)

@@ -40,14 +40,14 @@ def slots_of(study: Study, stories: Iterable[int]) -> dict[int, int]:
 
 
 def settle_slots(*, study: Study, stories: Iterable[int]) -> None:
-    """Set how many votes main stories want, and whether a slot is free, where this depends on their votes.
+    """Set how many votes stories want, and whether a slot is free, where this depends on their votes.
 
     Call it in the transaction that changed a vote on a story or who holds its slots, after the change and
     with the enrollment locked. It locks the stories, so that whoever comes second counts the first one's
     vote. Do nothing, without a statement, where every story gets the same number of votes.
     """
     if study.most_votes:
-        locked = lock_in_order(Story.objects.main().filter(study=study, pk__in=set(stories)))
+        locked = lock_in_order(Story.objects.wanted().filter(study=study, pk__in=set(stories)))
         changed = ["extra_votes", "has_free_slot"]
         Story.objects.bulk_update(settled(study, locked), changed, batch_size=500)
 

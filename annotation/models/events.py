@@ -66,6 +66,7 @@ class Event(models.Model):
         VOTE_READMITTED = "vote_readmitted", _("vote readmitted")
         SAMPLE_DRAWN = "review_sample_drawn", _("answers drawn for review")
         VOTE_CHECKED = "vote_checked", _("vote reviewed")
+        STORY_REVISED = "story_revised", _("story revised")
         STORY_ADJUDICATED = "story_adjudicated", _("story decided by an expert")
         CHECKS_CHANGED = "checks_changed", _("hidden checks changed")
         CHECK_FAILED = "check_failed", _("hidden check failed")

@@ -74,9 +74,10 @@ def figures(
     ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
     :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
-    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted``. ``finish``,
-    ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`. ``hourly``: votes by
-    :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days have them all.
+    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (an old version
+    wants none beside those it has). ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`.
+    ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days
+    have them all.
     ``by_severity``: ``name``, ``generated``, ``complete`` and ``kept`` of the stories of each severity, in
     its order; empty if stories have no severity. ``started``: stories with some but not all of their votes.
 
@@ -95,16 +96,18 @@ def figures(
     for judged in stories:
         story, votes = judged.story, judged.votes
         verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
-        complete = verdict.outcome is not Outcome.INCOMPLETE
+        verdict = verdict.for_version(is_old=story.is_old_version)
+        complete = verdict.is_complete
+        asked = rule.votes_wanted(objections, study.votes_per_story)
+        wanted += len(votes) if story.is_old_version else asked
         statistics.add(story, votes, verdict, judged.decisions)
         people.see(story.story_id, _without(written, votes), judged.against, complete=complete)
-        if complete:
+        if complete and not story.is_old_version:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
                 judged.verdict,
             )
-        started += len(votes) > 0 and not complete
-        wanted += rule.votes_wanted(objections, study.votes_per_story)
+        started += len(votes) > 0 and verdict.outcome is Outcome.INCOMPLETE
         by_minute.update([vote.submitted_at[:16] for vote in votes])
         if story.severity_original is not None:
             severities[story.severity_original][verdict.outcome] += 1

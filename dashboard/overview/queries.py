@@ -132,7 +132,7 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
 
 def opening_figures(study: Study) -> dict[str, Any]:
     """Return what a draft would open with: its numbers, and the settings that then stay fixed."""
-    stories = Story.objects.filter(study=study, role=Story.Role.MAIN).count()
+    stories = Story.objects.filter(study=study).wanted().count()
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind__in=TESTS)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()

@@ -27,7 +27,7 @@ HAVING count(*) > count(DISTINCT slot) OR min(slot) < 1 OR bool_or(slot > slots)
 -- Stories that have a free slot but are marked full, so nobody is served them.
 SELECT study_id, id AS row
 FROM held
-WHERE holders < votes_wanted AND NOT has_free_slot AND role = 'main';
+WHERE holders < votes_wanted AND NOT has_free_slot AND role = 'main' AND NOT is_old_version;
 
 -- full_story_is_not_offered (1)
 -- Stories that are full but marked as having a free slot.

@@ -154,7 +154,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
     return {
         "rai:dataCollection": (
             f"The study had {counts['stories']:,} stories: {authors(tally, str)}. "
-            f"{counts['kept'] + counts['dropped']:,} are complete{decided}. "
+            f"{tally.complete:,} are complete{decided}. "
             f"{counts['annotators']:,} annotators gave {counts['votes']:,} "
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
@@ -245,7 +245,7 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
 def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> Node:
     """Return the record set of a file; its first column names a row, if any does."""
     name, results = name_of(path), per_item(facts.protocol_name, facts.asked)
-    has_copy = path in copied(rows.layout_for(facts.protocol_name), results)
+    has_copy = path in copied(rows.layout_for(facts.protocol_name), results, also=[path])
     fields = _Fields(name, parquet_path(path) if has_copy else path, facts.asked)
     key = {} if path in WITHOUT_KEY else {"key": {"@id": f"{name}/{next(iter(columns))}"}}
     return {

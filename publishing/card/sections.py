@@ -86,6 +86,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> str:
 def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
     """Return everything that follows from the release's files, from the plan to the citation."""
     varied, previous = figures.varied_configs(made.guessed), made.previous
+    also = {*made.columns, *([rows.BASELINE] if made.people else [])}
     cues = [
         (config, side, listed(words))
         for config, found in varied.items()
@@ -105,7 +106,8 @@ def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
         people=made.people,
         previous=previous,
         changed_rules=changed_rules(facts, previous.before) if previous else [],
-        files=contents.files(facts, made.layout, with_baseline=bool(made.people)),
+        files=contents.files(facts, made.layout, also=also),
+        also=also,
         first_path=rows.config_path(made.layout.configs[0]),
         example=jsonl.document(made.example).decode().rstrip().replace("`", "\\u0060"),
         columns=contents.columns(facts.asked, made.columns),

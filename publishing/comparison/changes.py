@@ -22,7 +22,7 @@ from publishing.facts import ReleaseFacts
 from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import Layout, Row
-from publishing.filters import Outcome
+from publishing.filters import REVISED, Outcome
 
 READ = (rows.STORY_PATHS[Outcome.KEPT], rows.VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
@@ -159,7 +159,7 @@ def _placed(place: int, stream: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple
 
 
 CHANGES_PATH = "changes.jsonl"
-REASONS = ("new-story", "votes", "expert", "filter", "protocol", "text", "sides")
+REASONS = ("new-story", "revision", "votes", "expert", "filter", "protocol", "text", "sides")
 """Reasons for a change, in the order in which a row names them."""
 RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
 """What is recorded of the previous release, beside the hash of its MANIFEST."""
@@ -274,6 +274,7 @@ def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) 
     judged_otherwise = outcomes[0] != outcomes[1] or reasons[0] != reasons[1]
     because = {
         "new-story": pair.before is None and listed,
+        "revision": judged_otherwise and reasons[1] == REVISED,
         "votes": bool(votes),
         "expert": "expert" in other,
         "filter": judged_otherwise and "filter" in other,

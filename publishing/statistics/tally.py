@@ -88,9 +88,9 @@ class StatisticsTally:
     ) -> None:
         """Add a story, its counted votes, its verdict, and experts' decisions.
 
-        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Where the number
-        of votes is adaptive, only the first ones do, which every story gets: whether more are asked for
-        depends on them. Answers to unknown questions are ignored.
+        Votes on stories that lack some do not enter the agreement; those on dropped stories do. Where the
+        number of votes is adaptive, only the first ones do, which every story gets: whether more are asked
+        for depends on them. Answers to unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
             self._without.add(story, votes, verdict, decisions)
@@ -98,7 +98,7 @@ class StatisticsTally:
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
         kind.outcomes[verdict.outcome] += 1
-        if verdict.outcome is Outcome.INCOMPLETE:
+        if not verdict.is_complete:
             return
         if self._most:
             self._complete[len(votes)] += 1

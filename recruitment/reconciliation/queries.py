@@ -370,7 +370,7 @@ def done_with_stories(study: Study) -> QuerySet[Enrollment]:
 
     While no story is free the campaign pauses, and only those leave who have had all.
     """
-    stories = Story.objects.main().filter(study=study)
+    stories = Story.objects.wanted().filter(study=study)
     free = stories.filter(has_free_slot=True)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
     if study.stratum_field or study.only_given:

@@ -22,7 +22,8 @@
  * Bounded: decisions of researchers and platforms (exclude, readmit, suspend, reinstate, confirm, doubt) are
  * either DECISIONS about anybody, or as many as you like about one person. What participants and time do is
  * not bounded. Outside: hidden checks (they have no slot), imported votes, another number of votes per story,
- * publishing, and deadlocks (PostgreSQL ends one transaction, which then has stored nothing).
+ * publishing, revisions (an old version is never offered again), and deadlocks (PostgreSQL ends one
+ * transaction, which then has stored nothing).
  * With ADAPTIVE, a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0049). What
  * votes say is not modelled: whenever the votes change, the story may be undecided or not.
  *

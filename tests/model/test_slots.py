@@ -21,8 +21,8 @@ from annotation.models.votes import LIVING
 MODEL = Path(__file__).with_name("slots.pml")
 TEXT = MODEL.read_text(encoding="utf-8")
 ROOM = MODEL.parents[2] / "annotation"
-OUTSIDE = {"imported_votes._store"}
-"""Marks stories as full when votes are imported."""
+OUTSIDE = {"imported_votes._store", "revisions.record_revision"}
+"""Mark stories as full when votes are imported, and old versions for good."""
 GUARDS = {
     name: (int(number), text, place)
     for name, number, text, place in re.findall(
