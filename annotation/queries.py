@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 
 from annotation import rules
 from annotation.hidden_checks import most_checks_among
@@ -54,8 +54,8 @@ def stories_left(enrollment: Enrollment, *, at_most: int) -> int:
     """Return the number of stories that the annotator holds or could be given now, up to ``at_most``."""
     theirs = Assignment.objects.filter(enrollment=enrollment)
     held = theirs.filter(state__in=HELD).count()
-    if held >= at_most:
-        return at_most
+    if held >= at_most or enrollment.study.only_given:
+        return min(at_most, held)
     had = theirs.filter(story=OuterRef("pk")).exclude(state=Assignment.State.EXPIRED)
     free = Story.objects.filter(~Exists(had), study=enrollment.study_id, has_free_slot=True)
     if not enrollment.study.stratum_field:
@@ -255,6 +255,15 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
         qualified_there=study.qualified_through_id is not None and there.exists(),
         excluded=Exclusion.objects.filter(study=study, annotator=annotator).exists(),
     )
+
+
+def votes_wanted(study: Study) -> int:
+    """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
+    stories = Story.objects.wanted().filter(study=study)
+    wanted = stories.count() * study.votes_per_story
+    if study.most_votes:
+        wanted += stories.aggregate(extra=Sum("extra_votes", default=0))["extra"]
+    return wanted
 
 
 def has_all_votes(story: Story) -> bool:

@@ -316,7 +316,9 @@ def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
 
 
 def lowest_free_slot(taken: Collection[int | None], slots: int) -> int | None:
-    """Return the smallest number in 1..``slots`` that is not taken, or None."""
+    """Return the smallest number in 1..``slots`` that is not taken, or None if so many are taken."""
+    if len(taken) >= slots:  # of a story that wants fewer votes than before, slots beyond ``slots`` may be
+        return None
     return next((slot for slot in range(1, slots + 1) if slot not in taken), None)
 
 

@@ -36,7 +36,7 @@ _STRATA = """
                    count(a.id) FILTER (WHERE a.state = 'submitted') AS answers,
                    greatest(0, %(votes)s - count(a.id) FILTER (WHERE a.state = ANY(%(living)s))) AS free
             FROM annotation_story s LEFT JOIN annotation_assignment a ON a.story_id = s.id
-            WHERE s.study_id = %(study)s AND s.role = 'main' GROUP BY s.id
+            WHERE s.study_id = %(study)s AND s.role = 'main' AND NOT s.is_old_version GROUP BY s.id
         ) AS each GROUP BY stratum
     ) AS found ON found.stratum = g.name ORDER BY 1
 """
@@ -77,7 +77,7 @@ def unserved_strata(study: Study) -> list[tuple[str, int, int, str]]:
     found = [fill for fill in fill_of_strata(study) if not fill.load or fill.items < fill.load]
     if not found:
         return []
-    lost = with_strata(study, Story.objects.main().filter(study=study)).filter(stratum="").order_by("pk")
+    lost = with_strata(study, Story.objects.wanted().filter(study=study)).filter(stratum="").order_by("pk")
     some = ", ".join(lost.values_list("story_id", flat=True)[:5])
     return [(fill.name, fill.items, fill.load, "" if fill.name else some) for fill in found]
 

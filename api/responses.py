@@ -64,10 +64,10 @@ class StudyOut(serializers.ModelSerializer):
         model = Study
         fields = (
             "slug", "title", "description", "contact", "protocol", "protocol_version", "state",
-            "environment", "votes_per_story", "story_cap", "lease_minutes", "change_hours",
-            "skip_allowance", "serving_order", "option_order", "pay_rate", "currency", "license",
-            "incomplete_after", "story_language", "intake_questions", "intake_group", "qualification",
-            "consent_version", "created_at", "opened_at", "closed_at",
+            "environment", "votes_per_story", "most_votes", "decided_by", "story_cap", "lease_minutes",
+            "change_hours", "skip_allowance", "serving_order", "option_order", "pay_rate", "currency",
+            "license", "incomplete_after", "story_language", "intake_questions", "intake_group",
+            "qualification", "consent_version", "created_at", "opened_at", "closed_at",
         )  # fmt: skip
 
 
@@ -299,6 +299,9 @@ class ReleaseOut(serializers.Serializer):
     state = serializers.ChoiceField(choices=Release.State.choices)
     filter = serializers.CharField(source="filter_name")
     votes_per_story = serializers.IntegerField()
+    most_votes = serializers.IntegerField(
+        allow_null=True, help_text="Null: every story gets the same number."
+    )
     requested_at = serializers.DateTimeField()
     published_at = serializers.DateTimeField(allow_null=True)
     failure = serializers.CharField(help_text="The reason for a failure, and what to do about it.")

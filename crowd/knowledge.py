@@ -47,7 +47,7 @@ def _of_the_rounds(study: Study, table: Table) -> dict[str, Options]:
         key = round.keys.latest("version")
         for entry in round.round_stories.select_related("story__study"):
             best = table.get(entry.story.story_id, {})
-            found[key_of(study.protocol, entry.story)] = {
+            found[key_of(entry.story.protocol, entry.story)] = {
                 name: sorted(accepted, key=lambda option: option != best.get(name))
                 for name, accepted in key.accepted[entry.pk].items()
             }

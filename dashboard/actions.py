@@ -39,9 +39,9 @@ from dashboard.settings.forms import filled_in
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
 from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
-from publishing.filters import default_filter
 from publishing.human_baseline.drawing import Sample, draw
 from publishing.models import Release
+from publishing.study_filters import default_filter
 from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment import actions as recruitment_actions
@@ -84,7 +84,7 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
 @transaction.atomic
 def copy_stories(*, source: Study, study: Study, by: User | None, now: datetime) -> StoryImport:
     """Have a worker import the main stories of a study into another one with the same protocol."""
-    stories = Story.objects.filter(study=source).main().select_related("study").order_by("pk")
+    stories = Story.objects.filter(study=source).wanted().select_related("study").order_by("pk")
     with TemporaryFile() as file:
         for story in stories.iterator(chunk_size=1000):
             row = source.protocol.source_row(story.as_row())
@@ -330,7 +330,7 @@ def move_study(
     is_first = move == OPEN and study.opened_at is None
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:
-        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study.protocol_name)
+        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study)
         fix_plan(study=study, plan=plan, filter_name=rule, by=by, now=now)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     return [

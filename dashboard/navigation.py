@@ -44,7 +44,10 @@ def _selects(study: Study) -> bool:
 ENTRIES = {
     _("Overview"): (MenuPage("overview", _("Overview")),),
     _("Stories"): (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import"))),
-    _("People"): (MenuPage("people", _("People")),),
+    _("People"): (
+        MenuPage("people", _("People")),
+        MenuPage("given_items", _("Given stories"), suits=lambda one: not one.stratum_field),
+    ),
     _("Recruitment"): (
         MenuPage("recruitment", _("Campaigns")),
         MenuPage("join_link", _("Join link")),

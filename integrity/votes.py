@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from annotation.actions.slots import settled
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
+from annotation.importing.rows import batches
 from annotation.models import Answer, CheckOption, Enrollment, Story, Study, Vote
 from annotation.protocols import all_protocols, is_installed
 from annotation.protocols.base import IncompleteForm, Protocol
@@ -83,6 +85,20 @@ def story_is_as_imported(study_id: int | None) -> Iterator[int]:
         row = story.as_row()
         if (row.content_hash, row.text_hash) != (story.content_hash, story.text_hash):
             yield story.pk
+
+
+@by_walking(1)
+def story_wants_votes_until_it_is_decided(study_id: int | None) -> Iterator[int]:
+    """Stories that want more votes than their study’s rule says, or fewer."""
+    studies = Study.objects.filter(pk=study_id) if study_id else Study.objects.all()
+    for study in studies.order_by("pk"):
+        stories = Story.objects.wanted().filter(study=study).order_by("pk")
+        if not study.most_votes:
+            yield from stories.exclude(extra_votes=0).values_list("pk", flat=True)
+            continue
+        for batch in batches(stories.values_list("pk", "extra_votes").iterator(chunk_size=CHUNK), CHUNK):
+            extra = dict(batch)
+            yield from (one.pk for one in settled(study, extra) if one.extra_votes != extra[one.pk])
 
 
 @by_walking(7)

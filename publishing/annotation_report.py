@@ -39,9 +39,12 @@ def document(
     outcomes, statement, plan = tally.outcomes, facts.statement, facts.plan
     joint = statistics.get("agreement_on_validity")
     agreement = {**statistics["agreement"], **({"agreement_on_validity": joint} if joint else {})}
-    complete = outcomes[Outcome.KEPT] + outcomes[Outcome.DROPPED]
     sections: dict[str, Section | None] = {
-        "items": {"complete": complete, "incomplete": outcomes[Outcome.INCOMPLETE], "votes": tally.votes},
+        "items": {
+            "complete": tally.complete,
+            "incomplete": outcomes[Outcome.INCOMPLETE],
+            "votes": tally.votes,
+        },
         "evaluators": {"with_counted_votes": len(tally.annotators)},
         "recruitment": {"stated": statement.platform},
         "training": {

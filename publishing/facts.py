@@ -11,10 +11,11 @@ from itertools import accumulate
 from math import ceil
 from typing import Any, TypeVar
 
+from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import Outcome, Verdict
+from publishing.filters import Outcome, StoryFilter, Verdict, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
@@ -181,6 +182,7 @@ class ReleaseFacts:
     number: int
     filter_name: str
     votes_per_story: int
+    """At least, where the number is adaptive."""
     salt: str
     """Belongs to the study, so that all its releases share it."""
     code_version: str
@@ -221,8 +223,22 @@ class ReleaseFacts:
     """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
     flagged: Flagged = field(default_factory=dict)
     """The flagged votes, of which the card tells only what follows for the figures."""
+    given: int = 0
+    """Counted votes on stories that were given to their annotator by name."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
+    most_votes: int | None = None
+    """The most votes of a story, where their number is adaptive."""
+
+    @property
+    def rule(self) -> StoryFilter:
+        """Return the filter with the numbers of votes."""
+        return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return span(self.votes_per_story, self.most_votes)
 
     def sides(self, config: str) -> Sides:
         """Return the sides of the right answers in a question set."""
@@ -259,9 +275,14 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
+    complete: int = 0
+    """Stories with all their votes."""
+    drafts_revised: int = 0
+    """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
         self.outcomes[verdict.outcome] += 1
+        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1

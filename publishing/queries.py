@@ -39,14 +39,15 @@ from annotation.models.votes import VoteQuerySet
 from annotation.protocols.questions import Question, Scale, Text
 from publishing import facts
 from publishing.files import jsonl
-from publishing.filters import default_filter
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
+from publishing.study_filters import default_filter
 
 COPIED = (
     "title", "description", "environment", "license", "story_language", "number", "filter_name",
-    "votes_per_story", "salt", "code_version", "study_state", "story_cap", "pay_rate", "currency",
+    "votes_per_story", "most_votes", "salt", "code_version", "study_state", "story_cap", "pay_rate",
+    "currency",
 )  # fmt: skip
 """Facts that the row of a release has under the same name."""
 CHUNK = 2000
@@ -55,8 +56,10 @@ CHUNK = 2000
 
 def has_complete_story(study: Study) -> bool:
     """Return True if at least one story has all its votes."""
-    by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
-    return by_story.filter(votes__gte=study.votes_per_story).exists()
+    extra = "assignment__story__extra_votes"
+    by_story = Vote.objects.of_study(study).counted().values("assignment__story", extra)
+    counted = by_story.annotate(votes=Count("pk"))
+    return bool(counted.filter(votes__gte=F(extra) + study.votes_per_story).exists())
 
 
 def refresh_planner_statistics() -> None:
@@ -89,9 +92,8 @@ def snapshot() -> Iterator[None]:
 def release_facts(release: Release) -> facts.ReleaseFacts:
     """Collect what the files state about the study and the request."""
     study = release.study
-    protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
-        protocol_title = str(protocol.title)
+        protocol_title = str(study.protocol.title)
     return facts.ReleaseFacts(
         slug=study.slug,
         **{name: getattr(release, name) for name in COPIED},
@@ -112,6 +114,7 @@ def release_facts(release: Release) -> facts.ReleaseFacts:
         recruited=json.loads(release.recruited) if release.recruited else None,
         flagged=flagged(release),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
+        given=votes_given_by_name(release),
         surplus=surplus_votes(release),
         excluded_people=excluded_people(release),
         checks=hidden_checks(release),
@@ -123,7 +126,7 @@ def release_facts(release: Release) -> facts.ReleaseFacts:
 def planned_filter(study: Study) -> str:
     """Return the name of the filter in the study's plan; without a plan, the protocol's default one."""
     plan = StudyPlan.objects.filter(study=study).first()
-    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study.protocol_name)
+    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study)
 
 
 def instrument(release: Release) -> dict[str, Any]:
@@ -234,9 +237,8 @@ def people(release: Release) -> facts.People:
     Later events change nothing, so building a release again gives the same card.
     """
     study = release.study
-    events = Event.objects.filter(
-        study=study, at__lte=counted_until(release), enrollment__environment=release.environment
-    )
+    events = Event.objects.filter(study=study, enrollment__environment=release.environment)
+    events = events.filter(at__lte=counted_until(release))
 
     def how_many(*types: Event.Type) -> int:
         return events.filter(type__in=types).values("enrollment").distinct().count()
@@ -277,9 +279,8 @@ def flagged(release: Release) -> facts.Flagged:
     )
     untrusted = Vote.objects.of_study(release.study).filter(trusted_events=0).counted()
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name, story_id in untrusted.values_list(
-        "assignment__enrollment__pseudonym", "assignment__story__story_id"
-    ):
+    votes = untrusted.values_list("assignment__enrollment__pseudonym", "assignment__story__story_id")
+    for name, story_id in votes:
         found[name].add(story_id)
     return {**found, **dict.fromkeys(people.values_list("enrollment__pseudonym", flat=True))}
 
@@ -295,6 +296,12 @@ def surplus_votes(release: Release) -> dict[str, int]:
     )
     by_reason = _uncounted(release).annotate(reason=reason).values("reason")
     return {row["reason"]: row["votes"] for row in by_reason.annotate(votes=Count("pk")).order_by("reason")}
+
+
+def votes_given_by_name(release: Release) -> int:
+    """Count the counted votes on stories that were given to their annotator by name."""
+    given = Vote.objects.of_study(release.study).counted().filter(assignment__given=True)
+    return given.filter(submitted_at__lte=counted_until(release)).count()
 
 
 def excluded_people(release: Release) -> int:

@@ -27,7 +27,7 @@ from django.db.models.functions import Collate
 
 from annotation.identifiers import without_identifiers
 from annotation.importing.rows import IMPORTED
-from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote, given_in
+from annotation.models import Adjudication, Answer, Skip, Story, StoryRevision, Study, Vote, given_in
 from annotation.protocols import stated_by
 from annotation.protocols.questions import Choice, field_name
 from publishing.files import jsonl
@@ -63,7 +63,7 @@ _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
 
-_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
+_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED, "is_old_version")
 
 _STATEMENT = """
 SELECT story.*, coalesce(judged.votes, '')
@@ -154,6 +154,22 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
         }
 
 
+def revision_rows(study: Study) -> Iterator[Row]:
+    """Yield the rows of the file of revisions, by the id of the new version."""
+    made = StoryRevision.objects.filter(before__study=study).select_related("before", "after")
+    for one in made.order_by(Collate("after__story_id", "C")).iterator(chunk_size=_AT_ONCE):
+        changed = one.changed_texts()
+        yield {
+            "story_id": one.after.story_id,
+            "revised_from": one.before.story_id,
+            "changed": [*changed],
+            "before": [old for old, _ in changed.values()],
+            "after": [new for _, new in changed.values()],
+            "reason": without_identifiers(one.reason),
+            "revised_at": jsonl.timestamp(one.at),
+        }
+
+
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     """Select what a release tells of each vote; moments as it tells them, durations in seconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
@@ -214,7 +230,7 @@ class _Reader:
     def _story(
         self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
-        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
+        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, old, _ = row
         story = ReleasedStory(
             story_id,
             core_id,
@@ -226,6 +242,7 @@ class _Reader:
             _ratings(harm),
             _ratings(wrong),
             text_hash,
+            old,
         )
         votes = [GivenVote(annotator, answers) for annotator, (answers, _) in given]
         against = [counting for _, (_, counting) in given if counting]

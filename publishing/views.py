@@ -21,7 +21,7 @@ from annotation.models import Study
 from publishing.actions.releases import COUNTS
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH, Citation, marked, read_citation
-from publishing.card.contents import load_snippet
+from publishing.card.contents import configs, load_snippet
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.html import RenderedCard, rendered
 from publishing.files.archives import tar_of, zip_of
@@ -56,6 +56,8 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     found = published_release(slug, number)
     files = _files(found)
     urls = {file["path"]: file["url"] for file in files}
+    layout = layout_for(found.study.protocol_name)
+    results = per_item(found.study.protocol_name, asked_questions(found.study))
     context = {
         "release": _shown(found),
         "files": files,
@@ -67,11 +69,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "citation": citation_of(found),
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{found.download_prefix}.tar",
-        "load_snippet": load_snippet(
-            layout_for(found.study.protocol_name),
-            per_item(found.study.protocol_name, asked_questions(found.study)),
-            directory=f"{slug}-{number}",
-        ),
+        "load_snippet": load_snippet(configs(layout, results), directory=f"{slug}-{number}"),
         "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
         "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
         "otherwise": _substitute(found, number__gt=number),
@@ -132,7 +130,7 @@ def _shown(release: Release) -> dict[str, Any]:
         "filter": release.filter_name,
         "validated": rule.validates,
         "selects": rule.selects,
-        "votes_per_story": release.votes_per_story,
+        "votes_per_story": release.votes_told,
         "archives": [
             (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
             for kind in ARCHIVES

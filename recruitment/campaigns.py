@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import checks_among
 from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
+from annotation.queries import votes_wanted
 from annotation.rules import CENT
 from annotation.strata import stories_of_design, usable_checks, with_strata
 from recruitment.links import campaign_address
@@ -89,12 +90,13 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """Return a study's votes and what its story campaigns on a platform can still bring."""
-    votes = Assignment.objects.living().filter(story__study=study, story__role=Story.Role.MAIN)
+    """Return the votes on wanted stories, and what the study's campaigns on a platform can still bring."""
+    stories = Story.objects.wanted().filter(study=study)
+    votes = Assignment.objects.living().filter(story__in=stories)
     numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(
-        wanted=Story.objects.main().filter(study=study).count() * study.votes_per_story,
+        wanted=votes_wanted(study),
         given=numbers["all"] - numbers["held"],
         held=numbers["held"] - (_reserved_for_later(study) if study.stratum_field else 0),
         offered=sum(free_places(found) * found.stories_per_visit for found in campaigns),
@@ -131,16 +133,17 @@ def concurrent_visits(campaign: Campaign) -> int:
 def has_story_for_newcomers(study: Study) -> bool:
     """Return True if somebody who can come now finds a story: a newcomer, or a qualified participant."""
     free = Story.objects.filter(study=study, has_free_slot=True)
-    number = free.count()
+    number = 0 if study.only_given else free.count()
     if number and study.gate == Study.Gate.NOT_REQUIRED:
         return True
     people = Enrollment.objects.filter(study=study, state=Enrollment.State.QUALIFIED)
     people = people.filter(stories_submitted__lt=F("study__story_cap"))
+    visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
+    back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
     if study.stratum_field:
-        visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
-        back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
         return people.filter(back | lacks_items(study, free)).exists()
-    if people.filter(stories_submitted__lt=number).exists():  # they have not had all: no need to compare
+    # Those with fewer answers than stories have not had all: no need to compare.
+    if people.filter(Q(stories_submitted__lt=number) | Q(back, given_items=True)).exists():
         return True
     return bool(number) and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
 
@@ -161,17 +164,18 @@ def lacks_items(study: Study, stories: QuerySet[Story]) -> Exists:
 
 
 def people_with_items(study: Study, stories: QuerySet[Story]) -> QuerySet[Enrollment]:
-    """Return people in a design who hold items, or lack some and have not had all of these."""
-    return Enrollment.objects.filter(_HOLDS | lacks_items(study, stories), study=study)
+    """Return people who hold items, or in a design lack some and have not had all of these."""
+    lacking = lacks_items(study, stories) if study.stratum_field else Q(pk__in=[])
+    return Enrollment.objects.filter(_HOLDS | lacking, study=study)
 
 
 def people_with_every_story(stories: QuerySet[Story], *, study: Study) -> QuerySet[Enrollment, int]:
-    """Return the ids of people who have had every one of these stories of a study."""
+    """Return the ids of people who have had every one of these stories, and wait for none given by name."""
     number = max(stories.count(), 1)
     is_one = Q(assignments__story__in=stories) & ~Q(assignments__state=Assignment.State.EXPIRED)
     people = Enrollment.objects.filter(study=study, stories_submitted__gte=number)
     had = people.annotate(had=Count("assignments", filter=is_one))
-    return had.filter(had__gte=number).values_list("pk", flat=True)
+    return had.filter(had__gte=number).exclude(_HOLDS, given_items=True).values_list("pk", flat=True)
 
 
 SEATS_OF_A_TEST = 100

@@ -22,7 +22,7 @@ from django.utils.translation import trans_real
 from lxml import html
 
 from accounts.models import User
-from annotation import actions
+from annotation import actions, refusals
 from annotation.models import ConsentText, Enrollment, Story, Study, Vote
 from annotation.protocols import instructions
 from publishing.models import AnswerSides, Release
@@ -92,6 +92,7 @@ def fresh_pages() -> Iterator[None]:
 def forget_pages() -> None:
     cache.clear()
     instructions._translated.cache_clear()
+    refusals._texts.cache_clear()
 
 
 @pytest.fixture

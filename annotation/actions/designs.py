@@ -1,17 +1,17 @@
 """Set a study's design, and reserve annotators' sets by it. See docs/adr/0041."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import design, rules
 from annotation.actions.events import record_event
+from annotation.actions.slots import lock_in_order, settle_slots, slots_taken
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import noted
 from annotation.models import HELD, LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
@@ -21,6 +21,10 @@ from annotation.strata import with_strata
 State = Assignment.State
 Places = dict[tuple[int, int | None], set[int | None]]
 """Taken places by enrollment and stratum."""
+
+
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+"""When what was given by name runs out, so that the clock frees none of it."""
 
 
 @transaction.atomic
@@ -38,6 +42,8 @@ def set_design(
         raise InvalidStudy(problems={"design": _("The study has been opened, so its design stays.")})
     column = study.protocol.columns.get(by_column, by_column) if load else ""
     said = ""
+    if load and (study.only_given or Assignment.objects.filter(story__study=study, given=True).exists()):
+        said = _("Stories are given by name here. Take them back, and choose another order of stories first.")
     if load and column not in Study.StratumField:
         known = ", ".join((*study.protocol.columns, *Study.StratumField.values))
         said = _("“%(name)s” is not a column by which items can be divided: %(known)s.") % {
@@ -47,6 +53,8 @@ def set_design(
         if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
             said = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
             said %= f"{name[:80]}: {number}"
+    if load and study.most_votes:
+        said = _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
     if said:
         raise InvalidStudy(problems={"design": said})
     before, after = design_of(study), {"by": column, "load": dict(load)} if load else None
@@ -109,15 +117,22 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
         )
         for number, item in enumerate(served, start=1)
     ]
+    store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
+    return True
+
+
+def store_reserved(
+    *, reserved: list[Assignment], taken: Mapping[int, Collection[int | None]], slots: int
+) -> None:
+    """Store new reservations, and mark the stories of which all ``slots`` are taken now."""
     Assignment.objects.bulk_create(
         reserved,
         update_conflicts=True,  # an expired row of theirs takes the item again
         unique_fields=["enrollment", "story"],
         update_fields=_REVIVED,
     )
-    full = [pk for pk in of if len(taken[pk]) == study.votes_per_story]
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
-    return True
+    full = [story for story in taken if len(taken[story]) >= slots]
+    Story.objects.filter(pk__in=full).mark_full()
 
 
 _KEY = ("id", "enrollment", "story")
@@ -135,20 +150,6 @@ def _candidates(person: Enrollment) -> dict[str, list[design.Candidate]]:
         if item[0] not in had and item[2] < person.study.votes_per_story:
             found[name].append(design.Candidate(*item))
     return found
-
-
-def lock_in_order(rows: QuerySet[Any]) -> list[int]:
-    """Lock rows in the order of their ids, so that writers take turns. Return the ids."""
-    return list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-
-
-def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
-    """Return the numbers of the taken slots of each of these stories."""
-    taken: dict[int, set[int | None]] = defaultdict(set)
-    living = Assignment.objects.living().filter(story__in=stories, slot__isnull=False)
-    for story, slot in living.values_list("story_id", "slot"):
-        taken[story].add(slot)
-    return taken
 
 
 def lease_reserved(*, person: Enrollment, session: WorkSession | None, now: datetime) -> Assignment | None:
@@ -188,32 +189,44 @@ def take_place(*, assignment: Assignment) -> bool:
     return assignment.place is not None or not assignment.load
 
 
-def let_go(*, held: list[Assignment]) -> None:
-    """End leases and reservations, and free their slots. Callers hold the locks of both rows."""
-    Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED)
-    Story.objects.main().filter(pk__in={one.story_id for one in held}).update(has_free_slot=True)
+def let_go(*, held: list[Assignment], given: bool = False) -> None:
+    """End leases and reservations, and free their slots. Callers hold the locks of both rows.
+
+    Stories given by name stay reserved for their annotator, unless ``given``.
+    """
+    kept = {one.pk for one in held if one.given and not given}
+    if kept:
+        Assignment.objects.filter(pk__in=kept).update(state=State.RESERVED, lease_expires_at=NEVER)
+    held = [one for one in held if one.pk not in kept]
+    Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED, given=False)
+    Story.objects.filter(pk__in={one.story_id for one in held}).mark_free()
     left = [one for one in held if one.state == State.LEASED and (one.stratum_id or not one.slot)]
     if gone := {one.enrollment_id for one in left}:
         # Whoever lets an item or a check lie has left: the sweep gives the rest of their set back.
         last = min(one.lease_expires_at for one in held)
-        rest = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, lease_expires_at__gt=last)
+        theirs = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, given=False)
+        rest = theirs.filter(lease_expires_at__gt=last)
         # Nobody waits here (docs/adr/0003): who has these rows locked gives them back now, or has returned.
         free = rest.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True)
         Assignment.objects.filter(pk__in=list(free)).update(lease_expires_at=last)
 
 
-def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False) -> None:
+def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: bool = False) -> None:
     """End the annotator's reservations, and their lease too unless ``only_reserved``.
 
+    ``given``: also what was given to them by name; a lease that goes on is an ordinary one from now on.
     Callers hold the enrollment's lock. Stories are locked in the order of their ids (docs/adr/0003).
     """
+    if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
+        enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
     theirs = Assignment.objects.filter(enrollment=enrollment, state__in=states)
     held = list(theirs.select_for_update(of=("self",), no_key=True))
     if len(held) > 1:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
-        let_go(held=held)
+        let_go(held=held, given=given)
+        settle_slots(study=enrollment.study, stories=[one.story_id for one in held])
 
 
 def lock_story_of(assignment: Assignment) -> None:

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User, locked
 from annotation import queries, rules
-from annotation.actions.designs import let_go_of, lock_in_order
+from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
+from annotation.actions.slots import lock_in_order
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (
@@ -204,7 +205,7 @@ def suspend(
     reason = check_reason(reason, message=told)
     enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
-    let_go_of(enrollment=enrollment, only_reserved=True)
+    let_go_of(enrollment=enrollment, only_reserved=True, given=True)
     enrollment.suspension_reason = reason
     event = Event.Type.ENROLLMENT_SUSPENDED
     return _move(enrollment, Enrollment.State.SUSPENDED, event, by=by, now=now, note=note or reason)
@@ -297,7 +298,7 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
-    let_go_of(enrollment=enrollment)
+    let_go_of(enrollment=enrollment, given=True)
     _check_transition(enrollment, Enrollment.State.WITHDRAWN)
     return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 

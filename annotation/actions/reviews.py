@@ -250,11 +250,12 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
         .exclude(assignment__votes__review_items__isnull=False)
     )
     alone: set[int] = set()
-    if look_for_flags and study.votes_per_story > 1:
+    if look_for_flags and study.slots_per_story > 1:
         standing_alone = votes.filter(
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),
             assignment__story__has_free_slot=False,
+            assignment__story__is_old_version=False,  # which may have been revised because of it
         )
         alone = set(standing_alone.values_list("pk", flat=True))
     rows = votes.values_list("pk", "assignment__enrollment", "served_at", "first_submitted_at")

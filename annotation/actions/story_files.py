@@ -66,7 +66,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
         new, unchanged = _new_rows(study, job.role, batch, problems)
         job.stories_unchanged += unchanged
         if problems.total == 0:
-            job.findings += _store_batch(job, study, new, lint)
+            job.findings += store_batch(job=job, study=study, rows=new, lint=lint)
             job.findings_by_code = lint.found
             job.stories_added += len(new)
         job.rows_read += len(batch)
@@ -124,7 +124,10 @@ def _refused(job: StoryImport, message: str, remedy: str) -> ImportRefused:
     return ImportRefused([Problem(job.file_name, 0, "", message, remedy)], 1)
 
 
-def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Linter) -> int:
+def store_batch(
+    *, job: StoryImport, study: Study, rows: list[StoryRow], lint: Callable[[StoryRow], Iterable[Finding]]
+) -> int:
+    """Store rows of an import as stories, with their lint warnings. Return the number of warnings."""
     stories = Story.objects.bulk_create(
         Story(
             study=study,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from annotation import locks, rules, signs, sql
 from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
+from annotation.actions.slots import settle_slots
 from annotation.errors import CannotChange, NotTheirs
 from annotation.models import Assignment, Comment, Enrollment, Event, Story, SurplusReason, Vote
 from annotation.protocols.questions import Choice
@@ -120,7 +121,7 @@ def change_vote(
         return newest
     if revision not in (None, newest.revision):
         raise CannotChange(rules.NoChange.CHANGED_MEANWHILE)
-    return store_vote(
+    vote = store_vote(
         assignment=assignment,
         choices=choices,
         surplus=SurplusReason(newest.surplus_reason),
@@ -130,6 +131,8 @@ def change_vote(
         instead_of=newest,
         comment=comment,
     )
+    settle_slots(study=enrollment.study, stories=[assignment.story_id])
+    return vote
 
 
 def comment_of(vote: Vote) -> str:

@@ -16,7 +16,7 @@ from django.db.models.functions import Concat
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
-from accounts.schema import before, check, final, optional, optional_number, refuse_if, unique
+from accounts.schema import before, check, final, flag, optional, optional_number, refuse_if, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
@@ -52,11 +52,12 @@ class Assignment(models.Model):
     """An annotator's right to vote on a story: a numbered slot with a lease.
 
     There is one row per annotator and story; its state says whether it holds the slot. In a study with a
-    design it also holds one of the annotator's places in the item's stratum.
+    design it also holds one of the annotator's places in the item's stratum. One that was given by name waits
+    for its annotator until they answer it, leave, or a researcher takes it back.
     """
 
     class State(models.TextChoices):
-        RESERVED = "reserved", _("reserved by the design")
+        RESERVED = "reserved", _("reserved")
         LEASED = "leased", _("leased")
         SUBMITTED = "submitted", _("answered, counted")
         SURPLUS = "surplus", _("answered, surplus")
@@ -80,11 +81,12 @@ class Assignment(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
     slot = optional_number(_("None for a hidden check, which anybody may answer."))
     slots = models.PositiveSmallIntegerField(
-        help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
+        help_text=_("Votes per story (at most) when this was assigned; 0 for a hidden check.")
     )
     stratum = optional(Stratum, db_index=False, help_text=_("Empty: given out without a design."))
     place = optional_number(_("Number among the annotator’s answers in this stratum."))
     load = optional_number(_("The stratum’s load when this was reserved."))
+    given = flag(_("Given to the annotator by name, and not taken back."))
     order_position = models.PositiveIntegerField(
         help_text=_("The position of this story among the annotator's stories.")
     )
@@ -117,8 +119,10 @@ class Assignment(models.Model):
                 "place_is_one_of_the_load",
                 Q(stratum__isnull=False, load__isnull=False)
                 & Q(place__isnull=False, place__gte=1, place__lte=F("load"))
-                | Q(stratum=None, place=None, load=None) & ~Q(state="reserved"),
+                & Q(given=False)
+                | Q(stratum=None, place=None, load=None) & (Q(given=True) | ~Q(state="reserved")),
             ),
+            check("nothing_given_by_name_expires", Q(given=False) | ~Q(state="expired")),
         ]
         triggers = [
             before(

@@ -53,6 +53,8 @@ def _check(protocol: Protocol) -> None:
             told = "depends on a question that is not an earlier one with these options, or has rows."
             raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} {told}")
         earlier[question.key] = question
+    if protocol.revisable and protocol.resolution != "filter":
+        raise ValueError(f"Protocol “{protocol.name}”: only a filter can drop old versions of a story.")
     in_words = all(isinstance(question, Text) and not question.optional for question in protocol.questions)
     if protocol.resolution == "reconciled" and not (protocol.open_table and in_words):
         raise ValueError(f"Protocol “{protocol.name}”: only an open table of words can be reconciled.")

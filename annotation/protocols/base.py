@@ -205,6 +205,9 @@ class Protocol(abc.ABC):
     """The heading of a form that asks row by row: every question about a row as a list of its options."""
     open_table: ClassVar[OpenTable | None] = None
     """The table to which people add rows, all of whose cells are the form. Its heading is :attr:`by_row`."""
+    revisable: ClassVar[tuple[str, ...]] = ()
+    """The texts of an item that researchers may revise, by the keys of its content. Import files have them as
+    columns, beside ``story_id`` and ``core_id``, and a filter drops the old versions."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:

@@ -12,9 +12,10 @@ from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
-from publishing.filters import DEFAULT_FILTER, FILTERS
+from publishing.filters import FILTERS
 from publishing.statistics.answered import ALL
 from publishing.statistics.scored import TABLES, Cell
+from publishing.study_filters import filters_of
 
 COEFFICIENTS = {
     "percent": gettext_lazy("Pairs that agree"),
@@ -191,9 +192,9 @@ def person_row(
 
 def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the page's comparison of filters: a row per filter, the model last."""
-    rows = []
+    rows, filters = [], filters_of(study, FILTERS)
     for row in document["filters"]:
-        rule, is_default = FILTERS.get(row["name"]), row["name"] == DEFAULT_FILTER
+        rule, is_default = filters.get(row["name"]), row["name"] == next(iter(filters))
         title, sentence = (
             rule.localized(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
         )
@@ -202,7 +203,7 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
                 **row,
                 "title": title,
                 "rule": sentence,
-                "is_default": is_default,
+                "validates": bool(rule and rule.validates),
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
                 "questions": [

@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation import rules
+from annotation.deciding import span
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
 from annotation.models import Assignment, Enrollment, ReviewItem, Skip, Story, Study, Vote
@@ -23,6 +24,7 @@ from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
 from publishing.filters import filters_for
+from publishing.study_filters import filters_of
 from qualification.models import TESTS, Round, RoundStory
 from qualification.rates import rates_of
 
@@ -130,14 +132,14 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
 
 def opening_figures(study: Study) -> dict[str, Any]:
     """Return what a draft would open with: its numbers, and the settings that then stay fixed."""
-    stories = Story.objects.filter(study=study, role=Story.Role.MAIN).count()
+    stories = Story.objects.filter(study=study).wanted().count()
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind__in=TESTS)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
-    follows, offered = study.protocol.follows, filters_for(study.protocol_name)
+    follows, offered = study.protocol.follows, filters_of(study, filters_for(study.protocol_name))
     return {
         "stories": stories,
-        "votes": stories * study.votes_per_story,
+        "votes": span(stories * study.votes_per_story, stories * study.slots_per_story),
         "warnings": Story.objects.filter(study=study, lint_findings__isnull=False).main().distinct().count(),
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),

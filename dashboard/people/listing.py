@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Case, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Greatest
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Enrollment, Study, VoteExclusion
+from annotation.models import HELD, UNANSWERED, Enrollment, Study, VoteExclusion
 from annotation.rules import PSEUDONYM_PREFIX
 from dashboard.figures import store
 from qualification.models import Attempt
@@ -86,6 +86,18 @@ def people_page(study: Study, search: Search, *, size: int = PAGE) -> PeoplePage
     for person in people:
         person.flags = flagged.get(person.pseudonym, [])
     return PeoplePage(people, people[-1].pk if len(listed) > size else 0, found)
+
+
+def progress_of(people: QuerySet[Enrollment]) -> QuerySet[Any]:
+    """Count, for those who were given stories by name, these, the ``answered`` and the ones ``left``."""
+    given = Q(assignments__given=True)
+    done, left = ~Q(assignments__state__in=UNANSWERED), Q(assignments__state__in=HELD)
+    found = people.filter(given_items=True).order_by("-pk")
+    return found.annotate(
+        given=Count("assignments", filter=given),
+        answered=Count("assignments", filter=given & done),
+        left=Count("assignments", filter=given & left),
+    )
 
 
 def undecided_people(study: Study) -> QuerySet[Enrollment]:

@@ -100,7 +100,7 @@ def too_few_checks(study: Study) -> str:
     """
     if not study.check_every:
         return ""
-    stories = Story.objects.main().filter(study=study)[: study.story_cap].count()  # no further than matters
+    stories = Story.objects.wanted().filter(study=study)[: study.story_cap].count()  # no further than matters
     met = stories // study.check_every
     usable = usable_checks(study)
     if usable >= met:

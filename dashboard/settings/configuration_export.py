@@ -31,6 +31,8 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
         "qualification_required": study.gate != Study.Gate.NOT_REQUIRED,
         "consent": newest_consent(study),
     }
+    if not study.most_votes:
+        del document["most_votes"], document["decided_by"]
     if study.qualified_through:
         document["qualified_through"] = study.qualified_through.slug
     if study.instructions:

@@ -140,9 +140,10 @@ class SettingsForm(RowForm):
     class Meta:
         model = Study
         fields = (
-            "title", "description", "contact", "protocol", "votes_per_story", "story_cap", "lease_minutes",
-            "change_hours", "skip_allowance", "serving_order", "option_order", "incomplete_after", "pay_rate",
-            "currency", "story_language", "license", "intake_questions", "intake_group",
+            "title", "description", "contact", "protocol", "votes_per_story", "most_votes", "decided_by",
+            "story_cap", "lease_minutes", "change_hours", "skip_allowance", "serving_order", "option_order",
+            "incomplete_after", "pay_rate", "currency", "story_language", "license", "intake_questions",
+            "intake_group",
         )  # fmt: skip
         widgets: ClassVar[Any] = {
             "description": forms.Textarea(attrs={"rows": 4}),

@@ -21,7 +21,9 @@ from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
 from dashboard.stories.queries import ballots, judge
 from dashboard.stories.tables import tables_of
-from publishing.filters import DEFAULT_FILTER, FILTERS
+from dashboard.stories.versions import revisions_of
+from publishing.filters import FILTERS
+from publishing.study_filters import filters_of
 
 
 def about(study: Study, story: Story) -> dict[str, Any]:
@@ -58,11 +60,12 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "answered": _side_by_side(study, story, voted),
         "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
-            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
-             "is_default": rule.name == DEFAULT_FILTER}
-            for rule in FILTERS.values() if is_main
+            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(story, rule, cast, decided),
+             "validates": rule.validates}
+            for rule in filters_of(study, FILTERS).values() if is_main
         ],
         "reasons": _reasons(study, cast),
+        "versions": revisions_of(study, story),
         "living": sum(assignment.state in LIVING for assignment in assignments),
         "adjudications": adjudications,
         "history": list(events.select_related("actor").order_by("-pk")),

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
 from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
-from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
+from publishing.filters import FILTERS, REVISED, Outcome, StoryFilter, Verdict
+from publishing.study_filters import filters_of
 
 OUTCOMES = {
     Outcome.KEPT: gettext_lazy("kept"),
@@ -140,6 +141,7 @@ def dropped_by(verdict: Verdict) -> list[str]:
 def reason_in_words(study: Study, verdict: Verdict) -> str:
     """Explain why the story is not kept, with the titles of the questions."""
     titles = {question.key: str(question.title) for question in study.protocol.questions}
+    titles[REVISED] = _("revised")
     return " · ".join(titles.get(key, key) for key in dropped_by(verdict)) or verdict.reason
 
 
@@ -246,7 +248,8 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
     if search.verdict == Outcome.INCOMPLETE:
         votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
         counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
-        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
+        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(is_old_version=False)
+        stories = stories.filter(votes__lt=study.votes_per_story + F("extra_votes"))
     if search.verdict in (Outcome.DROPPED, SPLIT) or search.dropped_by:
         stories = objected_to(stories, search.dropped_by)
     if search.verdict == DISAGREE:
@@ -270,14 +273,15 @@ def _named(name: str) -> tuple[str, ...]:
 
 
 def objected_to(stories: QuerySet[Story], question: str = "") -> QuerySet[Story]:
-    """Select complete stories with an answer against them, to this ``question`` if given.
+    """Select complete stories with an answer against them, to this ``question`` if given, and old versions.
 
     No other story can be dropped or split.
     """
     votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
     against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
     against = against.filter(question=question) if question else against
-    return stories.filter(Exists(votes.filter(Exists(against))), has_free_slot=False)
+    objected = Exists(votes.filter(Exists(against)))
+    return stories.filter(objected | Q(is_old_version=True), has_free_slot=False)
 
 
 def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
@@ -289,19 +293,20 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
         codes[number].append(code)
     standing = standing_decisions(study).filter(story__in=numbers, question="")
     decisions = {decision.story_id: decision for decision in standing}
-    rule = FILTERS[DEFAULT_FILTER]
+    rule = next(iter(filters_of(study, FILTERS).values()))
     for each in stories:
         each.study = study
     return [
         ListedStory(
             story,
             len(cast[story.pk]),
-            judge(study, rule, cast[story.pk]),
+            verdict,
             tuple(sorted(codes[story.pk])),
-            is_split(cast[story.pk], study.votes_per_story),
+            verdict.outcome is not Outcome.INCOMPLETE and is_split(cast[story.pk], study.votes_per_story),
             decisions.get(story.pk),
         )
         for story in stories
+        for verdict in [judge(story, rule, cast[story.pk])]
     ]
 
 
@@ -327,16 +332,17 @@ def ballots(stories: Iterable[int]) -> Ballots:
 
 
 def judge(
-    study: Study, rule: StoryFilter, votes: dict[int, list[tuple[Choice, bool]]], decision: str = ""
+    story: Story, rule: StoryFilter, votes: dict[int, list[tuple[Choice, bool]]], decision: str = ""
 ) -> Verdict:
     """Return a filter's verdict on a story's counted votes. Raise ``TooManyVotes`` like the filter."""
     against = {choice for given in votes.values() for choice, counts in given if counts}
-    return rule(
+    verdict = rule(
         [[choice for choice, _ in given] for given in votes.values()],
-        votes_per_story=study.votes_per_story,
+        votes_per_story=story.study.votes_per_story,
         counts_against=against.__contains__,
         decision=decision,
     )
+    return verdict.for_version(is_old=story.is_old_version)
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:

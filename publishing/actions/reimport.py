@@ -29,11 +29,12 @@ from publishing.actions.statements import describe_data
 from publishing.errors import UnusableRelease
 from publishing.files import jsonl
 from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
+from publishing.filters import ONE_OF_EACH
 from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
 from publishing.verification import CheckedRelease, check_release, decisions
 from publishing.verification.release import Description
-from publishing.verification.schema import VoteReader, read_decisions, sound_skips
+from publishing.verification.schema import VoteReader, read_decisions, sound_revisions, sound_skips
 
 CONSENT = (
     "Nobody is asked here: the votes of this study were given in another one, to whose consent text the "
@@ -103,11 +104,24 @@ def import_release(
             with story_file(directory, path, described) as file:
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
             stories += job.stories_added
+    _import_revisions(study, directory, by, now)
     votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
     if crowd:
         _import_decisions(study, directory, by, now)
     study.refresh_from_db()
     return Imported(study, stories, votes, crowd)
+
+
+def _import_revisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
+    for row in sound_revisions(CheckedRelease(directory)):
+        actions.record_revision(
+            before=study.stories.get(story_id=row["revised_from"]),
+            after=study.stories.get(story_id=row["story_id"]),
+            reason=row["reason"],
+            by=by,
+            at=datetime.fromisoformat(row["revised_at"]),
+            now=now,
+        )
 
 
 def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
@@ -137,12 +151,17 @@ def _settings(described: Description, note: str, contact: str, crowd: Crowd | No
         get_protocol(protocol["name"], protocol["version"])
     except UnknownProtocol as error:
         raise UnusableRelease(str(error)) from error
+    rule = described.rule
+    adaptive: dict[str, Any] = {}
+    if rule.most_votes:
+        adaptive = {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
     usual = actions.StudySettings(
         title=described.document["title"],
         contact=contact,
         description=f"{described.document['description']}\n\n{note[:1].upper()}{note[1:]}.".strip(),
         protocol=protocol["name"],
         votes_per_story=described.votes_per_story,
+        **adaptive,
         license=described.document["license"],
     )
     if crowd is None:

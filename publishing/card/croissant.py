@@ -22,7 +22,7 @@ from publishing.files import rows
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
 from publishing.files.parquet import is_text, parquet_path
-from publishing.filters import Outcome, get_filter
+from publishing.filters import Outcome
 from publishing.results import per_item
 
 CROISSANT_PATH = "croissant.json"
@@ -64,7 +64,7 @@ def document(
 ) -> Node:
     """Return the content of ``croissant.json``, given the columns by file, and the files written so far."""
     cited, statement = citation(facts), facts.statement
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
@@ -113,7 +113,7 @@ def document(
 def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -> Node:
     """Return the files of stories, and each step from them to the release with the hash of its result."""
     hashes = {file.path: file.sha256 for file in files}
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     steps = (
         ("Test", "What annotators were shown and asked, the test included.", rows.INSTRUMENT_PATH),
         ("Votes", "Their counted votes.", rows.VOTES_PATH),
@@ -141,20 +141,20 @@ def _entity(name: str, sha256: str, license: str = "") -> Node:
 
 
 def _not_validated(facts: ReleaseFacts) -> str:
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     return "" if rule.validates else f" {rule.not_validated}"
 
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
     """Return provenance and limits in the terms of RAI."""
     counts, statement, said = tally.counts(), facts.statement, MEANINGS["croissant"]
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     measured = said["measured" if rule.selects else "measured_ratings"]
     decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
             f"The study had {counts['stories']:,} stories: {authors(tally, str)}. "
-            f"{counts['kept'] + counts['dropped']:,} are complete{decided}. "
+            f"{tally.complete:,} are complete{decided}. "
             f"{counts['annotators']:,} annotators gave {counts['votes']:,} "
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
@@ -180,7 +180,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"tomannot {facts.code_version}",
             *_statement_item(statement.platform),
         ],
-        "rai:annotationsPerItem": str(facts.votes_per_story),
+        "rai:annotationsPerItem": facts.votes_told,
         "rai:dataAnnotationAnalysis": [f"{measured} annotations/votes.jsonl has every single vote."],
         "rai:personalSensitiveInformation": [
             "Annotators appear under pseudonyms that are used in this study only.",
@@ -192,7 +192,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             *_statement_item(statement.biases),
         ],
         "rai:dataLimitations": [
-            f"{facts.votes_per_story} votes cannot show that a story is valid for everybody, and the "
+            f"{facts.votes_told} votes cannot show that a story is valid for everybody, and the "
             "annotators are not a sample of any population."
             if rule.selects
             else "The annotators are not a sample of any population.",
@@ -245,14 +245,14 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
 def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> Node:
     """Return the record set of a file; its first column names a row, if any does."""
     name, results = name_of(path), per_item(facts.protocol_name, facts.asked)
-    has_copy = path in copied(rows.layout_for(facts.protocol_name), results)
+    has_copy = path in copied(rows.layout_for(facts.protocol_name), results, also=[path])
     fields = _Fields(name, parquet_path(path) if has_copy else path, facts.asked)
     key = {} if path in WITHOUT_KEY else {"key": {"@id": f"{name}/{next(iter(columns))}"}}
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": summary_of(path, selects=get_filter(facts.filter_name).selects),
+        "description": summary_of(path, selects=facts.rule.selects),
         **key,
         "field": [field for column, kind in columns.items() if (field := fields.of_column(column, kind))],
     }

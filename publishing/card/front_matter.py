@@ -34,7 +34,8 @@ def front_matter(
 
     No sizes are declared, because a wrong number of examples would break loading.
     """
-    kept, loaded = tally.counts()["kept"], configs(layout, per_item(facts.protocol_name, facts.asked))
+    kept, results = tally.counts()["kept"], per_item(facts.protocol_name, facts.asked)
+    loaded = configs(layout, results, also=columns)
     has_questions = bool(layout.question_sets)
     named = marked(one_line(facts.title), facts.filter_name)
     marks = {

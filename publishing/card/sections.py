@@ -86,6 +86,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> str:
 def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
     """Return everything that follows from the release's files, from the plan to the citation."""
     varied, previous = figures.varied_configs(made.guessed), made.previous
+    also = {*made.columns, *([rows.BASELINE] if made.people else [])}
     cues = [
         (config, side, listed(words))
         for config, found in varied.items()
@@ -105,7 +106,8 @@ def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
         people=made.people,
         previous=previous,
         changed_rules=changed_rules(facts, previous.before) if previous else [],
-        files=contents.files(facts, made.layout, with_baseline=bool(made.people)),
+        files=contents.files(facts, made.layout, also=also),
+        also=also,
         first_path=rows.config_path(made.layout.configs[0]),
         example=jsonl.document(made.example).decode().rstrip().replace("`", "\\u0060"),
         columns=contents.columns(facts.asked, made.columns),
@@ -186,11 +188,17 @@ def _environment() -> Environment:
     environment.globals |= {
         "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED, "MOST_ROWS": MOST_ROWS,
         "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
-        "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
+        "authors": authors, "between": _between, "coefficient": _coefficient,
+        "complete_votes": _complete_votes, "median_low": median_low,
         "number_with_interval": _cell, "score": _score, "sections_of": sections_of, "TABLES": TABLES,
         "undefined": _undefined, "wilson": wilson,
     }  # fmt: skip
     return environment
+
+
+def _complete_votes(statistics: Mapping[str, Any]) -> int:
+    """Return the number of votes on complete stories, where the number of votes is adaptive."""
+    return sum(int(votes) * stories for votes, stories in statistics["stories_by_votes"].items())
 
 
 def _between(loop: LoopContext) -> str:
@@ -204,8 +212,8 @@ def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) 
         facts=facts,
         tally=tally,
         counts=tally.counts(),
-        rule=filters.get_filter(facts.filter_name),
-        needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
+        rule=facts.rule,
+        needed=f"{facts.votes_told} vote{'s' if facts.votes_told != '1' else ''}",
         follows=stated_by(facts.protocol_name).follows,
         resolution=stated_by(facts.protocol_name).resolution,
         **context,

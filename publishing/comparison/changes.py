@@ -16,12 +16,13 @@ from typing import Any
 
 import orjson
 
+from annotation.deciding import span
 from publishing.errors import BrokenDirectory
 from publishing.facts import ReleaseFacts
 from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import Layout, Row
-from publishing.filters import Outcome
+from publishing.filters import REVISED, Outcome
 
 READ = (rows.STORY_PATHS[Outcome.KEPT], rows.VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
@@ -158,7 +159,7 @@ def _placed(place: int, stream: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple
 
 
 CHANGES_PATH = "changes.jsonl"
-REASONS = ("new-story", "votes", "expert", "filter", "protocol", "text", "sides")
+REASONS = ("new-story", "revision", "votes", "expert", "filter", "protocol", "text", "sides")
 """Reasons for a change, in the order in which a row names them."""
 RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
 """What is recorded of the previous release, beside the hash of its MANIFEST."""
@@ -238,10 +239,11 @@ def changes_since(
 
 def changed_rules(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the settings that changed, each with its value before and now."""
-    votes = before["filter"]["parameters"]["votes_per_story"]
+    parameters = before["filter"]["parameters"]
+    votes = span(parameters["votes_per_story"], parameters.get("most_votes"))
     pairs = [
         ("filter", before["filter"]["name"], facts.filter_name),
-        ("votes per story", str(votes), str(facts.votes_per_story)),
+        ("votes per story", votes, facts.votes_told),
         ("protocol", before["protocol"]["name"], facts.protocol_name),
         ("version of the protocol", before["protocol"]["version"], facts.protocol_version),
         ("licence", before.get("license", facts.license), facts.license),
@@ -272,6 +274,7 @@ def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) 
     judged_otherwise = outcomes[0] != outcomes[1] or reasons[0] != reasons[1]
     because = {
         "new-story": pair.before is None and listed,
+        "revision": judged_otherwise and reasons[1] == REVISED,
         "votes": bool(votes),
         "expert": "expert" in other,
         "filter": judged_otherwise and "filter" in other,

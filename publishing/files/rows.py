@@ -45,6 +45,8 @@ class ReleasedStory:
     unethicality_predicted: Sequence[Any] = ()
     stored_hash: str = ""
     """The hash of the content, if it is known."""
+    is_old_version: bool = False
+    """True if the story was revised, and its new version is another story."""
 
     @property
     def text_hash(self) -> str:
@@ -225,6 +227,13 @@ STORY_PATHS = {
     Outcome.INCOMPLETE: INCOMPLETE_PATH,
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
+REVISIONS_PATH = "annotations/revisions.jsonl"
+"""Revisions by the id of the new version; a release without any lacks the file."""
+REVISION_COLUMNS: dict[str, Type] = {
+    **dict.fromkeys(("story_id", "revised_from"), "string"),
+    **{name: ["string"] for name in ("changed", "before", "after")},
+    **dict.fromkeys(("reason", "revised_at"), "string"),
+}
 RATINGS_PATH = "annotations/ratings.jsonl"
 LABELS_PATH = "annotations/labels.jsonl"
 RECONCILED_PATH = "annotations/reconciled.jsonl"

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
 from accounts.schema import before, check, final, fixed, optional_time, refuse_if, stays, unique
+from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
 
@@ -82,6 +83,7 @@ class Release(models.Model):
     currency = models.CharField(max_length=3)
     filter_name = models.CharField(max_length=40)
     votes_per_story = models.PositiveSmallIntegerField()
+    most_votes = models.PositiveSmallIntegerField(null=True, blank=True)  # empty: the same for every story
     salt = models.CharField(
         max_length=32, help_text=_("Decides on which side right answers stand; published.")
     )
@@ -134,6 +136,11 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} release {self.number}"
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return span(self.votes_per_story, self.most_votes)
 
     @property
     def directory(self) -> Path:

@@ -57,11 +57,16 @@ class StatisticsTally:
         asked: Sequence[AskedQuestion],
         protocol_name: str = "",
         votes_per_story: int = 1,
+        most_votes: int | None = None,
         *,
         flagged: Flagged | None = None,
     ) -> None:
+        """``votes_per_story``: at least, if their number is adaptive; then ``most_votes`` is the most."""
         asked = tuple(question for question in asked if not question.in_words)
         self._asked = asked
+        self._least, self._most = votes_per_story, most_votes
+        self._complete: Counter[int] = Counter()
+        """Complete stories by their number of votes."""
         self._scored = ScoredTally(protocol_name, votes_per_story)
         """The statistics that the protocol names, instead of verdicts of votes."""
         self._against = {(question.key, option) for question in asked for option in question.against}
@@ -74,7 +79,8 @@ class StatisticsTally:
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
-        self._without = StatisticsTally(asked, protocol_name, votes_per_story) if flagged else None
+        same = (asked, protocol_name, votes_per_story, most_votes)
+        self._without = StatisticsTally(*same) if flagged else None
         self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
     def add(
@@ -82,8 +88,9 @@ class StatisticsTally:
     ) -> None:
         """Add a story, its counted votes, its verdict, and experts' decisions.
 
-        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
-        unknown questions are ignored.
+        Votes on stories that lack some do not enter the agreement; those on dropped stories do. Where the
+        number of votes is adaptive, only the first ones do, which every story gets: whether more are asked
+        for depends on them. Answers to unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
             self._without.add(story, votes, verdict, decisions)
@@ -91,8 +98,11 @@ class StatisticsTally:
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
         kind.outcomes[verdict.outcome] += 1
-        if verdict.outcome is Outcome.INCOMPLETE:
+        if not verdict.is_complete:
             return
+        if self._most:
+            self._complete[len(votes)] += 1
+            votes = votes[: self._least]
         if verdict.outcome is Outcome.KEPT:
             kind.texts.add(story.text_hash)
         if self._scored:
@@ -131,6 +141,7 @@ class StatisticsTally:
         self._count_waiting()
         return {
             "stories": self._fared(self._kinds.values()),
+            **self._adaptive(),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
@@ -152,6 +163,14 @@ class StatisticsTally:
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if self._agrees and not question.scale
         }
+
+    def _adaptive(self) -> dict[str, Any]:
+        """Return complete stories by their number of votes, and how many the most for each would add."""
+        if not self._most:
+            return {}
+        by_votes = {str(votes): stories for votes, stories in sorted(self._complete.items())}
+        saved = sum((self._most - votes) * stories for votes, stories in self._complete.items())
+        return {"stories_by_votes": by_votes, "votes_saved": saved}
 
     def _without_flagged(self) -> dict[str, Any]:
         """Return agreement and retention again, over the stories none of whose votes is flagged."""

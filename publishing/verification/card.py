@@ -19,7 +19,6 @@ from publishing.facts import People, ReleaseFacts, Tally
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
 from publishing.files.rows import Row
-from publishing.filters import get_filter
 from publishing.verification.decisions import Recomputation
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.statistics import MACHINE_JSON, STATISTICS_JSON, differences
@@ -45,6 +44,7 @@ def known_facts(description: Description) -> ReleaseFacts:
         asked=description.asked,
         filter_name=description.rule.name,
         votes_per_story=description.votes_per_story,
+        most_votes=description.rule.most_votes,
         created=datetime.fromisoformat(document["created"]),
         story_cap=0,
         pay_rate=None,
@@ -151,7 +151,7 @@ def _only_known_there(stated: Mapping[str, Any], expected: Mapping[str, Any]) ->
 def _check_figures(release: CheckedRelease, facts: ReleaseFacts, made: sections.Documents) -> None:
     """Compare the charts, byte by byte, with those drawn from the documents."""
     try:
-        selects = get_filter(facts.filter_name).selects
+        selects = facts.rule.selects
         drawn = figures(made.statistics, made.guessed, made.people, selects=selects)
     except _UNREADABLE as error:
         release.report(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")

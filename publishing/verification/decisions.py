@@ -17,12 +17,13 @@ from publishing.files import rows
 from publishing.files.features import Columns
 from publishing.files.rows import Answers, CountedVote, Decisions, ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import DUPLICATE, Outcome, Verdict
+from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.tally import StatisticsTally
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
+from publishing.verification.revisions import Revisions
 
 CHECK = "decisions"
 KEPT_PATH = rows.STORY_PATHS[Outcome.KEPT]
@@ -52,8 +53,9 @@ class Recomputation:
     def __init__(self, release: CheckedRelease, description: Description) -> None:
         self.release, self.description = release, description
         protocol, layout = description.document["protocol"]["name"], description.layout
-        self.tally = Tally()
-        self.statistics = StatisticsTally(description.asked, protocol, description.votes_per_story)
+        least, most = description.votes_per_story, description.rule.most_votes
+        self.most = most or least
+        self.tally, self.statistics = Tally(), StatisticsTally(description.asked, protocol, least, most)
         self.paths = rows.story_paths(description.rule)
         self.columns = {path: Columns(layout.columns_of(outcome)) for outcome, path in self.paths.items()}
         self.votes = schema.VoteReader(description.asked)
@@ -64,6 +66,7 @@ class Recomputation:
             release.lines(self.per_item.path) if self.per_item else iter(())
         )
         """The lines of that file that are still to be compared."""
+        self.revisions = Revisions(release)
         self._first_of_each = FirstOfEach(description.rule)
         self._against = {(one.key, option) for one in description.asked for option in one.against}
         self._verdict_on = lru_cache(maxsize=4096)(self._verdict)
@@ -80,6 +83,8 @@ class Recomputation:
         )
         for story_id, items in groupby(walk, key=lambda item: item.story_id):
             self._judge(story_id, list(items), decisions.pop(story_id, rows.NO_DECISIONS))
+        self.revisions.check()
+        self.tally.drafts_revised = self.revisions.drafts
         for line in self._per_item_lines:
             assert self.per_item
             release.report(CHECK, self.per_item.path, "The row is of no complete story.", line.number)
@@ -104,7 +109,7 @@ class Recomputation:
 
     def _judge(self, story_id: str, items: list[StatedStory | StoryVotes], decisions: Decisions) -> None:
         """Check one story, given its rows and votes, and add it to the totals."""
-        release, wanted = self.release, self.description.votes_per_story
+        release, wanted = self.release, self.most
         voted = next((item for item in items if isinstance(item, StoryVotes)), None)
         if voted:
             self._check_votes(voted)
@@ -119,21 +124,23 @@ class Recomputation:
             problem = f"The story {story_id} is both {row.verdict.outcome} and {other.verdict.outcome}."
             release.report(CHECK, rows.STORY_PATHS[other.verdict.outcome], problem, other.line)
         verdict = row.verdict
+        self.revisions.see(row.story)
         if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
             by_expert = decisions[""].verdict if "" in decisions else ""
             verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
             release.report(CHECK, rows.INCOMPLETE_PATH, "The story has all its votes.", row.line)
-        elif verdict.reason == DUPLICATE:  # which is so if an earlier kept story has the text
+        elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
-        verdict = self._first_of_each(verdict, row.story)
+        verdict = self._first_of_each(verdict.for_version(is_old=row.story.is_old_version), row.story)
         if verdict != row.verdict:
-            problem = f"The story is {_worded(row.verdict)}; by its votes it is {_worded(verdict)}."
+            by = "revision" if row.story.is_old_version else "votes"
+            problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
             release.report(CHECK, rows.STORY_PATHS[row.verdict.outcome], problem, row.line)
         self.tally.add(row.story, verdict)
         self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
         try:
-            if verdict.outcome is not Outcome.INCOMPLETE:
+            if verdict.is_complete:
                 self._check_per_item(row.story, votes, decisions)
             self.statistics.add(row.story, votes, verdict, decisions)
         except ValueError as error:
@@ -149,7 +156,7 @@ class Recomputation:
         )
 
     def _check_votes(self, voted: StoryVotes) -> None:
-        wanted = self.description.votes_per_story
+        wanted = self.most
         if len(voted.votes) > wanted:
             problem = f"The story {voted.story_id} has {len(voted.votes)} votes; {wanted} count."
             self.release.report(CHECK, rows.VOTES_PATH, problem, voted.line)

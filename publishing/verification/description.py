@@ -47,7 +47,11 @@ _MEDIANS = Kind(
 )
 _PARAMETERS = Kind(
     "an object with the whole number votes_per_story",
-    lambda value: isinstance(value, dict) and ORDINAL.fits(value.get("votes_per_story")),
+    lambda value: (
+        isinstance(value, dict)
+        and ORDINAL.fits(value.get("votes_per_story"))
+        and ORDINAL.fits(value.get("most_votes", 1))
+    ),
 )
 _COUNTS = (
     "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
@@ -113,8 +117,9 @@ def read(release: CheckedRelease) -> Description | None:
     if problem:
         release.report("schema", RELEASE_JSON, problem)
         return None
-    rule, parameters = get_filter(document["filter"]["name"]), document["filter"]["parameters"]
-    votes = parameters["votes_per_story"]
+    parameters = document["filter"]["parameters"]
+    votes, most = parameters["votes_per_story"], parameters.get("most_votes")
+    rule = get_filter(document["filter"]["name"], most)
     described = {"name": rule.name, "rule": rule.sentence(votes), "parameters": rule.parameters(votes)}
     if document["filter"] != described:
         release.report("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")

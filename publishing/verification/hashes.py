@@ -9,7 +9,7 @@ from publishing.card.contents import copied, paths
 from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts, read_manifest
 from publishing.files.parquet import parquet_path
-from publishing.files.rows import INSTRUMENT_PATH
+from publishing.files.rows import INSTRUMENT_PATH, REVISIONS_PATH
 from publishing.results import per_item
 from publishing.verification.release import CheckedRelease, Description
 
@@ -44,9 +44,10 @@ def check(release: CheckedRelease) -> dict[str, str]:
 def check_files(release: CheckedRelease, described: Description) -> None:
     """Check that the listed files are those of a release with this layout, filter and questions."""
     results = per_item(described.document["protocol"]["name"], described.asked)
-    listed_in_card = paths(described.layout, results, selects=described.rule.selects, with_baseline=False)
+    also = {REVISIONS_PATH} & release.listed.keys()
+    listed_in_card = paths(described.layout, results, selects=described.rule.selects, also=also)
     wanted = {path for path in listed_in_card if not path.endswith("/")} - {MANIFEST} | {INSTRUMENT_PATH}
-    wanted |= set(map(parquet_path, copied(described.layout, results)))
+    wanted |= set(map(parquet_path, copied(described.layout, results, also=also)))
     for path in sorted(wanted - release.listed.keys()):
         release.report(CHECK, path, "Every release has this file, but MANIFEST does not list it.")
     for path in sorted(release.listed.keys() - wanted):

@@ -112,6 +112,8 @@ def _check_copies(release: CheckedRelease, found: Recomputation) -> dict[str, Ma
     columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
     columns[rows.VOTES_PATH] = found.votes.columns()
     columns[rows.SKIPS_PATH] = rows.SKIP_COLUMNS
+    if release.has(rows.REVISIONS_PATH):
+        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
     if results := found.per_item:
         columns[results.path] = results.columns
     for path, types in columns.items():

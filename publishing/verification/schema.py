@@ -153,6 +153,12 @@ _SKIP: Shape = {
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
 }
+_REVISION: Shape = {
+    **dict.fromkeys(("story_id", "revised_from"), NAME),
+    **{name: [NAME] for name in ("changed", "before", "after")},
+    "reason": NAME,
+    "revised_at": MOMENT,
+}
 _DECIDED: dict[str, Shape] = {"reason": NAME, "decided_at": MOMENT}
 _DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
 _LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
@@ -225,6 +231,12 @@ class VoteReader:
 def sound_skips(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of skipped stories; the others become findings."""
     return _sound_rows(release, rows.SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
+
+
+def sound_revisions(release: CheckedRelease) -> Iterator[Row]:
+    """Yield the sound rows of revisions, if there are any; the others become findings."""
+    if (release.directory / rows.REVISIONS_PATH).is_file():
+        yield from _sound_rows(release, rows.REVISIONS_PATH, _REVISION, ("story_id",))
 
 
 def read_decisions(release: CheckedRelease, *, of_labels: bool) -> dict[str, dict[str, Decision]]:

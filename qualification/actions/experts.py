@@ -135,9 +135,13 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
-    if not round.reviews.pending().exists():
+    if not _is_waiting(round):
         _reveal(round, by=by, now=now)
     return review
+
+
+def _is_waiting(round: Round) -> bool:
+    return round.reviews.pending().exists()
 
 
 @transaction.atomic

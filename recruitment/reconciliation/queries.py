@@ -359,14 +359,15 @@ def to_join(study: Study) -> QuerySet[Visit]:
 def done_with_stories(study: Study) -> QuerySet[Enrollment]:
     """Return people who get no more stories: suspended, gone, at their limit, or done with all free ones.
 
-    In a study with a design also people with their load, or without a free item of a stratum that they lack.
+    In a study with a design also people with their load, or without a free item of a stratum that they lack;
+    in one for named people those who hold nothing.
 
     While no story is free the campaign pauses, and only those leave who have had all.
     """
-    stories = Story.objects.main().filter(study=study)
+    stories = Story.objects.wanted().filter(study=study)
     free = stories.filter(has_free_slot=True)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
-    if study.stratum_field:
+    if study.stratum_field or study.only_given:
         working = campaigns.people_with_items(
             study, free if campaigns.has_story_for_newcomers(study) else stories
         )

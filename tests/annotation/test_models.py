@@ -77,6 +77,7 @@ VIOLATIONS: dict[str, Callable[[], object]] = {
     "one_consent_text_per_version": lambda: another(ConsentText.objects.get()),
     "consent_text_says_something": lambda: another(ConsentText.objects.get(), version=9, text=""),
     "study_asks_1_to_99_votes_per_story": lambda: Study.objects.update(votes_per_story=0),
+    "more_votes_are_wanted_at_most_than_at_least": lambda: Study.objects.update(most_votes=1),
     "study_cap_is_positive": lambda: Study.objects.update(story_cap=0),
     "study_lease_is_positive": lambda: Study.objects.update(lease_minutes=0),
     "study_is_opened_unless_draft": lambda: Study.objects.update(opened_at=None),

@@ -36,6 +36,8 @@ NEW = {
     "contact": "tea@example.org",
     "consent": "Write to {contact}.",
     "votes_per_story": 5,
+    "most_votes": 7,
+    "decided_by": "majority",
     "pay_rate": "15.50",
 }
 
@@ -56,7 +58,11 @@ def test_a_study_is_made_as_by_the_form_and_changed_and_opened() -> None:
     made = program.post("studies/", NEW)
     assert made.status_code == 201
     assert made["Location"] == "http://testserver/api/v1/studies/tea/"
-    assert made.json()["votes_per_story"] == 5
+    assert [made.json()[name] for name in ("votes_per_story", "most_votes", "decided_by")] == [
+        5,
+        7,
+        "majority",
+    ]
     assert made.json()["qualification"] == "ready", "our test, unless said otherwise"
     study = Study.objects.get(slug="tea")
     assert study.consent_texts.get().text == "Write to tea@example.org."

@@ -96,3 +96,33 @@ def test_people_are_invited(
     with desk.page.expect_download() as file:
         desk.link("Links (CSV)").click()
     assert file.value.path().read_text().splitlines()[1].endswith(links[0])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_stories_are_given_by_name_and_taken_back(
+    open_window: OpenWindow, researcher: tuple[str, str], size: ViewportSize
+) -> None:
+    study = builders.make_study("main", stories=3, votes_per_story=1)
+    one, two = builders.qualified(study, 2)
+    desk = open_window(viewport=size)
+    sign_in(desk, researcher)
+    desk.page.goto("/studies/main/people/")
+    desk.link("Given stories").click()
+    expect(desk.page.get_by_text("Nobody has been given a story by name.")).to_be_visible()
+    assert_good(desk)
+    lines = [f"story_0000{number}_sev1,{person.pseudonym}" for number, person in enumerate((one, two, one))]
+    desk.page.get_by_label("Stories", exact=True).fill("\n".join([*lines, f"story_9,{one.pseudonym}"]))
+    desk.button("Give stories").click()
+    expect(desk.page.get_by_role("alert")).to_contain_text("Line 4: The study has no story “story_9”")
+    assert_good(desk)
+    desk.page.get_by_label("Stories", exact=True).fill("\n".join(lines))
+    desk.button("Give stories").click()
+    expect(desk.page.get_by_text("Participants who get these stories first: 2.")).to_be_visible()
+    assert_good(desk)
+    desk.page.get_by_role("button", name=f"Take back what is left {two.pseudonym}").click()
+    expect(desk.page.get_by_text("Stories taken back: 1.")).to_be_visible()
+    desk.link(one.pseudonym).click()
+    expect(desk.page.get_by_text("Stories given by name: 2, answered: 0, still to answer: 2")).to_be_visible()
+    assert_good(desk)
+    desk.link("Give stories").click()
+    expect(desk.page.get_by_label("Participant", exact=True)).to_have_value(one.pseudonym)

@@ -147,15 +147,14 @@ def test_the_end_of_the_tasks_time_in_the_middle_of_a_query_lets_go_of_everythin
     def time_is_up(*args: object) -> None:
         raise SoftTimeLimitExceeded
 
-    def working(path: Path) -> str:
+    def working(*_: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(2)")
-        return ""
 
     before = signal.signal(signal.SIGALRM, time_is_up)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(story_files, "_sha256", working)
+            patch.setattr(story_files, "locked", working)
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with pytest.raises(SoftTimeLimitExceeded):
                 run(queued)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 PAGES = {
     "Overview": [],
     "Stories": ["Stories", "Import"],
-    "People": [],
+    "People": ["People", "Given stories"],
     "Recruitment": ["Campaigns", "Join link", "Payments", "Mismatches"],
     "Qualification": [],
     "Quality": ["Agreement", "Hidden checks", "Review", "Decisions", "Skipped stories", "Filters"],

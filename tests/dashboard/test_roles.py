@@ -33,6 +33,9 @@ baseline need the right to change the study they come from, too."""
 OF_A_RELEASE = {"withdraw_release"}
 """See test_releases_page."""
 
+OF_SOME_PROTOCOLS = {"revise_story"}
+"""See stories.test_revising."""
+
 PSEUDONYM = "the pseudonym of the only person in the study"
 IMPORT = "the number of the only import"
 STORY = "the id of a story that they answered"
@@ -64,6 +67,8 @@ PAGES: dict[str, tuple[Right | None, Right | None, tuple[str, ...]]] = {
     "people": (Right.LOOK, None, ()),
     "invite": (Right.CHANGE, Right.CHANGE, ()),
     "invited_links": (Right.CHANGE, None, ("nonsense",)),
+    "given_items": (Right.LOOK, Right.CHANGE, ()),
+    "take_items_back": (None, Right.CHANGE, (PSEUDONYM,)),
     "person": (Right.LOOK, None, (PSEUDONYM,)),
     "exclude": (Right.CHANGE, Right.CHANGE, (PSEUDONYM,)),
     "persons_link": (None, Right.CHANGE, (PSEUDONYM,)),
@@ -212,7 +217,7 @@ def asked_of(page: str) -> list[tuple[str, Right]]:
 
 def test_the_table_names_every_address() -> None:
     of_studies = {*PAGES, *OF_A_BASELINE}
-    others = PUBLIC | OF_ALL_STUDIES | OF_ONESELF | FOR_MAKERS | OF_A_RELEASE
+    others = PUBLIC | OF_ALL_STUDIES | OF_ONESELF | FOR_MAKERS | OF_A_RELEASE | OF_SOME_PROTOCOLS
     names = {name for name in get_resolver("dashboard.urls").reverse_dict if isinstance(name, str)}
     assert names == of_studies | others
 

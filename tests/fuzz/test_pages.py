@@ -259,6 +259,7 @@ def test_no_table_of_payments_is_too_much(content: bytes) -> None:
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", "studies/main/"): {
         "title": "x", "contact": "a@example.org", "description": "", "votes_per_story": 3, "story_cap": 5,
+        "most_votes": 5, "decided_by": "majority",
         "pay_rate": "1.00", "currency": "GBP", "story_language": "en", "serving_seed": 1, "skip_allowance": 1,
     },
     ("POST", "studies/"): {

@@ -14,15 +14,15 @@ from types import MappingProxyType
 import pytest
 from django.db.models import CheckConstraint, UniqueConstraint
 
-from annotation.actions import exclusions
+from annotation.actions import slots
 from annotation.models import UNANSWERED, Assignment, Vote
 from annotation.models.votes import LIVING
 
 MODEL = Path(__file__).with_name("slots.pml")
 TEXT = MODEL.read_text(encoding="utf-8")
 ROOM = MODEL.parents[2] / "annotation"
-OUTSIDE = {"imported_votes._store"}
-"""Marks stories as full when votes are imported."""
+OUTSIDE = {"imported_votes._store", "revisions.record_revision"}
+"""Mark stories as full when votes are imported, and old versions for good."""
 GUARDS = {
     name: (int(number), text, place)
     for name, number, text, place in re.findall(
@@ -94,6 +94,9 @@ def assert_holds(report: str, *, at_least: int) -> None:
     [
         pytest.param("DECISIONS=1", 0, 250_000, id="one-decision-about-anybody"),
         pytest.param("ABOUT_ONE=1 -DDESIGNS=0", 0, 300_000, id="any-decisions-about-one-person"),
+        pytest.param("DECISIONS=1 -DADAPTIVE=1", 0, 100_000, id="adaptive-one-decision"),
+        pytest.param("ABOUT_ONE=1 -DADAPTIVE=1", 0, 300_000, id="adaptive", marks=pytest.mark.torture),
+        pytest.param("DECISIONS=1 -DDESIGNS=0 -DNAMED=1", 0, 280_000, id="given-by-name"),
         pytest.param("ABOUT_ONE=1", 0, 900_000, id="with-designs", marks=pytest.mark.torture),
         pytest.param("ABOUT_ONE=1", 1, 1_000_000, id="claims-cut", marks=pytest.mark.torture),
         pytest.param("DECISIONS=2 -DDESIGNS=0", 0, 500_000, id="two-decisions", marks=pytest.mark.torture),
@@ -118,7 +121,7 @@ def test_checker_finds_what_breaks_without_a_guard(checker_without_one: Path, gu
 def test_model_has_the_states_of_the_code() -> None:
     assert {state.lower() for state in STATES} == set(Assignment.State.values)
     assert _states_of("living") == set(LIVING)
-    assert _states_of("counting") == set(exclusions.ANSWERED_WITH_SLOT)
+    assert _states_of("counting") == set(slots.ANSWERED_WITH_SLOT)
     assert _states_of("unanswered") == set(UNANSWERED)
 
 
@@ -146,7 +149,11 @@ def test_model_has_the_guards_of_the_code() -> None:
 
 def test_model_has_the_writers_of_the_code() -> None:
     """A function that begins to mark stories as full or free is a step that the model lacks."""
-    writers = {place for place, source in _sources() if re.search(r"update\(has_free_slot=", source)}
+    writers = {
+        place
+        for place, source in _sources()
+        if re.search(r"mark_(free|full)\(|[^_]update\(has_free_slot=|bulk_update\(settled", source)
+    }
     named = set(re.findall(r"^ \* writes (\w+\.\w+)", TEXT, flags=re.MULTILINE))
     assert named == writers - OUTSIDE
 

@@ -75,6 +75,7 @@ class Inspection(NarrativeProtocol):
         OVERLAP: _("a question in the words of the story"),
         **{code: LABELS_OF_CODES[code] for code in ("same_text", "near_duplicate")},
     }
+    revisable = ("narrative",)
     words = Words(_("story"), _("stories with questions, which are to be inspected"))
     follows = Procedure(OPENTOM, votes=2)
 

@@ -19,6 +19,7 @@ from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number
 from dashboard.people import detail
+from dashboard.people.listing import progress_of
 from dashboard.qualification.figures import attempts_of
 from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import earned_by
@@ -49,6 +50,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "more_failed": more_failed,
         "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
         "memberships": detail.memberships_of(enrollment),
+        "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,

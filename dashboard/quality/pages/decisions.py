@@ -70,7 +70,7 @@ def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> tuple[Stor
 
     Without one, the text is the id after which to search on; empty at the end.
     """
-    stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
+    stories = Story.objects.filter(study=study, story_id__gt=after).wanted().order_by("story_id")
     window = stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
     stories = stories.filter(story_id__lte=window) if window else stories
     undecided = stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))

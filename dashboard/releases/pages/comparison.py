@@ -36,7 +36,7 @@ _SIDES = ("before", "now")
 
 
 def _filter(release: Release) -> str:
-    rule = find_filter(release.filter_name)
+    rule = find_filter(release.filter_name, release.most_votes)
     return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
 
 

@@ -37,6 +37,7 @@ from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
+from publishing.study_filters import filters_of
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
@@ -102,7 +103,7 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
 
 
 def _row(release: Release) -> dict[str, Any]:
-    rule = find_filter(release.filter_name)
+    rule = find_filter(release.filter_name, release.most_votes)
     return {
         "release": release,
         "filter": rule.localized(release.votes_per_story)[0] if rule else release.filter_name,
@@ -200,7 +201,7 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the next release as it would be, to those who may publish it, and ask whether to."""
     option = ONE_OF_EACH if "one_of_each" in request.GET else ""
     name = request.GET.get("filter", planned_filter(study))
-    rule, now = find_filter(name + option), clock.now()
+    rule, now = find_filter(name + option, study.most_votes), clock.now()
     if rule is None:
         raise Http404("There is no such filter.")
     found = previews.get_or_request(study, rule.name, now=now)
@@ -251,6 +252,6 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
             "kept": by_name.get(rule.name, {}).get("kept"),
             "dropped": by_name.get(rule.name, {}).get("dropped"),
         }
-        for rule in filters_for(study.protocol_name).values()
+        for rule in filters_of(study, filters_for(study.protocol_name)).values()
         for title, sentence in [rule.localized(study.votes_per_story)]
     ]

@@ -29,6 +29,8 @@ GIVEN = {
     "description": "You read <short> stories.",
     "protocol": "validity",
     "votes_per_story": "2",
+    "most_votes": "",
+    "decided_by": "all-agree",
     "story_cap": "50",
     "lease_minutes": "20",
     "change_hours": "0",
@@ -85,7 +87,8 @@ def test_what_is_filled_in_is_the_published_procedure(desk: Client) -> None:
     usual = {name: form.initial[name] for name in ("protocol", "votes_per_story", "story_cap", "test")}
     assert usual == {"protocol": "validity", "votes_per_story": 3, "story_cap": 500, "test": "sample"}
     assert "{contact}" in form.initial["consent"]
-    answer = desk.post(NEW, {**form.initial, "pay_rate": "", "title": "T", "slug": "t", "contact": "a@b.org"})
+    empty = {"pay_rate": "", "most_votes": ""}
+    answer = desk.post(NEW, {**form.initial, **empty, "title": "T", "slug": "t", "contact": "a@b.org"})
     assert answer.status_code == 302, answer.context and answer.context["form"].errors
     assert Study.objects.get(slug="t").votes_per_story == 3
 
@@ -170,7 +173,7 @@ def test_the_part_beside_the_form_is_the_part_of_the_page(desk: Client) -> None:
         return found[0]
 
     full = desk.get(NEW)
-    usual = {**full.context["form"].initial, "pay_rate": ""}
+    usual = {**full.context["form"].initial, "pay_rate": "", "most_votes": ""}
     assert preview(full).split() == preview(desk.post(PREVIEW, usual, headers={"HX-Request": "true"})).split()
 
 

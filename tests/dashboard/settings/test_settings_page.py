@@ -221,7 +221,8 @@ def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
     form = page.context["form"]
     fixed = {name for name, field in form.fields.items() if field.disabled}
     assert fixed == {
-        "protocol", "votes_per_story", "option_order", "currency", "license", "intake_questions",
+        "protocol", "votes_per_story", "most_votes", "decided_by", "option_order", "currency", "license",
+        "intake_questions",
         "intake_group",
     }  # fmt: skip
     assert "every story must be decided by the same number of votes" in shown(page)

@@ -106,6 +106,10 @@ def full_story_offered(world: World) -> None:
     sql("UPDATE annotation_story SET has_free_slot = true WHERE id = %(full)s", full=world.full.pk)
 
 
+def more_votes_wanted_than_the_rule_says(world: World) -> None:
+    sql("UPDATE annotation_story SET extra_votes = 1 WHERE id = %(free)s", free=world.free.pk)
+
+
 def two_stories_held(world: World) -> None:
     without("annotation_assignment", "one_lease_at_a_time_per_person")
     sql(
@@ -430,6 +434,23 @@ def item_of_another_stratum(world: World) -> None:
     sql("UPDATE annotation_assignment SET load = 99 WHERE stratum_id IS NOT NULL")
 
 
+def _given(world: World) -> None:
+    sql("UPDATE annotation_assignment SET given = true WHERE enrollment_id = %(late)s AND state <> 'expired'",
+        late=world.late.pk)  # fmt: skip
+
+
+def given_but_not_looked_for(world: World) -> None:
+    sql("UPDATE annotation_assignment SET given = true, state = 'reserved' WHERE state = 'leased'")
+
+
+def given_in_a_design(world: World) -> None:
+    _given(world)
+    sql(
+        "UPDATE annotation_study SET stratum_field = 'scenario_name' WHERE id = %(study)s",
+        study=world.study.pk,
+    )
+
+
 BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (more_votes_than_wanted, "story_has_no_more_votes_than_wanted", {"story_has_no_more_holders_than_slots"}),
     (
@@ -446,8 +467,11 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (one_slot_held_twice, "every_slot_has_one_holder", set()),
     (free_slot_hidden, "story_with_a_free_slot_is_offered", set()),
     (full_story_offered, "full_story_is_not_offered", set()),
+    (more_votes_wanted_than_the_rule_says, "story_wants_votes_until_it_is_decided", set()),
     (more_than_the_load, "nobody_has_more_than_their_load", set()),
     (item_of_another_stratum, "assignment_is_in_the_stratum_of_its_item", set()),
+    (given_but_not_looked_for, "given_story_is_looked_for", set()),
+    (given_in_a_design, "nothing_is_given_by_name_in_a_design", set()),
     (two_stories_held, "nobody_holds_two_stories", set()),
     (assignment_in_another_study, "assignment_stays_in_its_study", set()),
     (answered_without_a_vote, "counted_assignment_has_its_vote", set()),

@@ -1,0 +1,151 @@
+"""Give stories to people by name, and take back what they have not answered. See docs/adr/0048."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from accounts.models import PlatformIdentity, User, locked
+from annotation import design, rules
+from annotation.actions.designs import NEVER, let_go_of, store_reserved
+from annotation.actions.events import record_about
+from annotation.actions.slots import lock_in_order, slots_taken
+from annotation.errors import InvalidInput
+from annotation.hidden_checks import most_checks_among
+from annotation.models import HELD, Assignment, Enrollment, Event, Story, Study
+from annotation.sql import lock_person
+
+MOST_PROBLEMS = 20
+"""Wrong lines that are named at once."""
+Slots = dict[design.Candidate, int | None]
+"""The stories given to a person, each with its slot."""
+
+
+class GivenRow(NamedTuple):
+    """A line of a list of stories for named people. ``person``: a pseudonym, or a confirmed address."""
+
+    line: int
+    story_id: str
+    person: str
+
+
+@transaction.atomic
+def give_items(*, study: Study, rows: Sequence[GivenRow], by: User | None, now: datetime) -> int:
+    """Reserve each row's story for its person, who gets these first. Return the number of people.
+
+    Raise :class:`InvalidInput` with a line per wrong row; then nothing is given. Lock the study, so that its
+    votes per story and its design stay, then people, then stories (docs/adr/0003).
+    """
+    study = locked(study)
+    if study.state == Study.State.CLOSED:
+        raise InvalidInput(_("The study is closed. Open it again, then give stories."))
+    if study.stratum_field:
+        raise InvalidInput(_("This study has a design, which decides who gets which story."))
+    if study.most_votes:
+        raise InvalidInput(_("Each story gets votes here until it is decided, so none can be given by name."))
+    people = _lock_people(study, {row.person for row in rows})
+    found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
+    stories = dict(found.values_list("story_id", "pk"))
+    lock_in_order(found)
+    taken = slots_taken(stories.values())
+    theirs = Assignment.objects.filter(enrollment__in=people.values())
+    had = set(theirs.exclude(state=Assignment.State.EXPIRED).values_list("enrollment_id", "story_id"))
+    held = Counter(theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True))
+    given: defaultdict[Enrollment, Slots] = defaultdict(dict)
+    problems = [] if rows else [_("Name at least one story.")]
+    for row in rows:
+        person, story = people.get(row.person), stories.get(row.story_id)
+        free = rules.lowest_free_slot(taken[story], study.votes_per_story) if story else None
+        last = person.stories_submitted + held[person.pk] + len(given[person]) + 1 if person else 0
+        last += most_checks_among(last, every=study.check_every)
+        if problem := _problem(row, person, story, free, last, had):
+            problems.append(_("Line %(line)s: %(problem)s") % {"line": row.line, "problem": problem})
+        elif person and story:
+            taken[story].add(free)
+            had.add((person.pk, story))
+            given[person][design.Candidate(story, row.story_id, 0)] = free
+    if problems:
+        raise InvalidInput("\n".join(problems[:MOST_PROBLEMS]))
+    for person, slots in given.items():
+        reserved = _reservations(person, slots, person.stories_submitted + held[person.pk], now=now)
+        store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
+        note = ", ".join(item.story_id for item in slots)
+        record_about(person=person, type=Event.Type.ITEMS_GIVEN, by=by, now=now, note=note)
+    Enrollment.objects.filter(pk__in=[person.pk for person in given]).update(given_items=True)
+    return len(given)
+
+
+@transaction.atomic
+def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -> int:
+    """Free what was given to a person by name and is not on their screen. Return the number of stories.
+
+    The one on their screen stays theirs like one that they got in turn.
+    """
+    person = lock_person(enrollment.pk)
+    count = person.assignments.filter(given=True, state=Assignment.State.RESERVED).count()
+    let_go_of(enrollment=person, only_reserved=True, given=True)
+    subject = f"stories: {count}"
+    record_about(person=person, type=Event.Type.ITEMS_TAKEN_BACK, by=by, now=now, subject=subject)
+    return count
+
+
+def _lock_people(study: Study, names: Collection[str]) -> dict[str, Enrollment]:
+    """Lock the named enrollments in the order of their ids, and return them by these names."""
+    confirmed = PlatformIdentity.objects.filter(
+        platform=PlatformIdentity.Platform.EMAIL, environment=study.environment, confirmed_at__isnull=False
+    )
+    address_of = dict(confirmed.filter(person__in=names).values_list("annotator_id", "person"))
+    people = Enrollment.objects.filter(Q(pseudonym__in=names) | Q(annotator__in=address_of), study=study)
+    found = people.select_related("study").order_by("pk").select_for_update(of=("self",), no_key=True)
+    return {name: one for one in found for name in (one.pseudonym, address_of.get(one.annotator_id, ""))}
+
+
+def _problem(
+    row: GivenRow,
+    person: Enrollment | None,
+    story: int | None,
+    free: int | None,
+    last: int,
+    had: Collection[tuple[int, int]],
+) -> str:
+    """Return why the row's story cannot be given to its person, or "". It would be their ``last`` story."""
+    if story is None:
+        said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
+    elif person is None:
+        said = _("“%(person)s” is no pseudonym of this study and no confirmed address. Invite them first.")
+    elif person.state not in ("invited", "consented", "qualified"):
+        said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
+    elif (person.pk, story) in had:
+        said = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")
+    elif free is None:
+        said = _("“%(story_id)s” has no free slot: all its votes are given or reserved. Leave the line out.")
+    elif last > person.study.story_cap:
+        said = _("“%(person)s” would get more stories than the limit, with hidden checks. Raise the limit.")
+    else:
+        return ""
+    return said % (row._asdict() | {"state": person.get_state_display() if person else ""})
+
+
+def _reservations(person: Enrollment, slots: Slots, before: int, *, now: datetime) -> list[Assignment]:
+    """Return reservations of these stories after ``before`` others, in a seeded order of the person's own."""
+    study = person.study
+    served = design.in_order(list(slots), seed=study.serving_seed, person=person.pseudonym)
+    return [
+        Assignment(
+            story_id=item.pk,
+            enrollment=person,
+            state=Assignment.State.RESERVED,
+            slot=slots[item],
+            slots=study.votes_per_story,
+            given=True,
+            order_position=before + number,
+            option_seed=person.option_seed,
+            served_at=now,
+            lease_expires_at=NEVER,
+        )
+        for number, item in enumerate(served, start=1)
+    ]

@@ -1,0 +1,132 @@
+"""What researchers and participants read where the number of votes is adaptive."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.actions import ensure_researcher
+from annotation import actions
+from annotation.models import Study
+from dashboard.figures import compute
+from dashboard.settings.configuration import parse_configuration
+from dashboard.settings.configuration_export import configuration_of, plan_of
+from recruitment.links import personal_link
+from tests import builders
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def boss(static_root: Path) -> Client:
+    client = Client()
+    client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
+    return client
+
+
+def shown(response: Any) -> str:
+    assert response.status_code == 200, response.status_code
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def made(**settings: Any) -> Study:
+    return builders.make_study(
+        "main", votes_per_story=2, most_votes=5, decided_by="majority", stories=3, **settings
+    )
+
+
+def half_done() -> Study:
+    """The first story is decided by three votes, the second wants a third one, the last has none."""
+    study = made()
+    people = builders.qualified(study, 3)
+    for place, person in enumerate(people):
+        for _ in range(2 if place < 2 else 1):
+            held = builders.claim(person)
+            objects = held.story.order_key != study.stories.order_by("order_key")[0].order_key and place == 1
+            actions.record_vote(
+                assignment_id=held.pk,
+                enrollment=person,
+                submitted=builders.answers(q3="no") if objects else builders.ALL_YES,
+                now=timezone.now(),
+            )
+    compute.make(study.pk, now=timezone.now())
+    return study
+
+
+def test_progress_is_told_as_at_least(boss: Client) -> None:
+    study = half_done()
+    told = shown(boss.get("/studies/main/"))
+    assert "2–5 votes per story" in told
+    assert "counted votes of at least 8" in told
+    assert "A story that stays undecided gets more votes" in told
+    assert "5 of at least 8" in shown(boss.get("/studies/"))
+    first, second = study.stories.order_by("order_key")[:2]
+    assert "3 of 3 slots are taken" in shown(boss.get(f"/studies/main/stories/{first.story_id}/"))
+    of_second = shown(boss.get(f"/studies/main/stories/{second.story_id}/"))
+    assert "2 of 3 slots are taken" in of_second
+    assert "2 of at most 5 votes" in of_second
+    assert "2 of 3 votes count" in shown(boss.get("/studies/main/stories/"))
+
+
+def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None:
+    half_done()
+    compared = shown(boss.get("/studies/main/quality/filters/"))
+    assert "Majority on every question" in compared
+    assert "The number of votes is adaptive here" in compared
+    assert "counts as validated" not in compared
+    assert "when all must agree" not in compared
+    assert "Dawid and Skene" in compared
+    assert "two of three" not in compared
+    offered = shown(boss.get("/studies/main/releases/publish/"))
+    assert "until no vote that could still come would change its outcome" in offered
+    assert "two of three" not in offered
+    agreement = shown(boss.get("/studies/main/quality/"))
+    assert "Agreement is over the first 2 votes of each complete story." in agreement
+
+
+def test_draft_says_what_it_would_open_with(boss: Client) -> None:
+    made(opened=False)
+    assert "2–5 votes per story" in shown(boss.get("/studies/main/"))
+    assert "6–15" in shown(boss.get("/studies/main/state/open/"))
+
+
+def test_settings_take_it_and_say_what_is_wrong_at_the_field(boss: Client) -> None:
+    study = builders.make_study("main", opened=False)
+    address = "/studies/main/settings/"
+    form = boss.get(address).context["form"]
+    sent = {name: "" if form.initial.get(name) is None else form.initial[name] for name in form.fields}
+    wrong = boss.post(address, sent | {"most_votes": "3"})
+    assert wrong.status_code == 422
+    assert list(wrong.context["form"].errors) == ["most_votes"]
+    assert "Must be more than the votes per story" in " ".join(
+        re.sub("<.*?>", " ", wrong.content.decode()).split()
+    )
+    assert boss.post(address, sent | {"most_votes": "5", "decided_by": "majority"}).status_code == 302
+    study.refresh_from_db()
+    assert (study.most_votes, study.decided_by) == (5, "majority")
+
+
+def test_participants_read_how_many_judge_each_story(static_root: Path) -> None:
+    study = made()
+    page = Client().get(
+        personal_link(builders.invite(study)[0]).removeprefix("http://testserver"), follow=True
+    )
+    assert "2–5" in shown(page)
+
+
+def test_configuration_has_it_only_where_it_is_set() -> None:
+    usual = configuration_of(builders.make_study("usual"), now=timezone.now())
+    assert not {"most_votes", "decided_by"} & usual.keys()
+    study = made()
+    plan = plan_of(study, now=timezone.now())
+    assert (plan["most_votes"], plan["decided_by"]) == (5, "majority")
+    content = (
+        b'{"title": "t", "contact": "a@b.org", "consent": "c", "most_votes": 5, "decided_by": "majority"}'
+    )
+    config = parse_configuration(content, name="x")
+    assert (config.settings.most_votes, config.settings.decided_by) == (5, "majority")
