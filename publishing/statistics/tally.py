@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
-from publishing.filters import Outcome, Verdict
+from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
@@ -38,11 +38,21 @@ class _Kind:
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     texts: DistinctStrings = field(default_factory=DistinctStrings)
+    dropped_texts: DistinctStrings = field(default_factory=DistinctStrings)
+    """Texts that votes dropped."""
     entities: dict[str, DistinctStrings] = field(
         default_factory=lambda: {letter: DistinctStrings() for letter in _LETTERS}
     )
     ratings: defaultdict[str, Counter[Pattern]] = field(default_factory=lambda: defaultdict(Counter))
     """Patterns of the complete stories, by question with a scale."""
+
+    def count(self, story: ReleasedStory, verdict: Verdict) -> None:
+        """Count a story's outcome and its text."""
+        self.outcomes[verdict.outcome] += 1
+        if verdict.outcome is Outcome.KEPT:
+            self.texts.add(story.text_hash)
+        elif verdict.outcome is Outcome.DROPPED and verdict.reason not in (DUPLICATE, REVISED):
+            self.dropped_texts.add(story.text_hash)
 
 
 class StatisticsTally:
@@ -97,14 +107,12 @@ class StatisticsTally:
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
-        kind.outcomes[verdict.outcome] += 1
+        kind.count(story, verdict)
         if not verdict.is_complete:
             return
         if self._most:
             self._complete[len(votes)] += 1
             votes = votes[: self._least]
-        if verdict.outcome is Outcome.KEPT:
-            kind.texts.add(story.text_hash)
         if self._scored:
             self._scored.add(story, votes, decisions)
         entities = story.content.get("entities")
@@ -141,6 +149,7 @@ class StatisticsTally:
         self._count_waiting()
         return {
             "stories": self._fared(self._kinds.values()),
+            **self._disputed(),
             **self._adaptive(),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
@@ -163,6 +172,13 @@ class StatisticsTally:
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if self._agrees and not question.scale
         }
+
+    def _disputed(self) -> dict[str, int]:
+        """Return how many texts are kept in one story and dropped by the votes on another, if any are."""
+        kept = [kind.texts for kind in self._kinds.values()]
+        dropped = [kind.dropped_texts for kind in self._kinds.values()]
+        both = count_together(kept) + count_together(dropped) - count_together([*kept, *dropped])
+        return {"disputed_texts": both} if both else {}
 
     def _adaptive(self) -> dict[str, Any]:
         """Return complete stories by their number of votes, and how many the most for each would add."""

@@ -50,6 +50,9 @@ def test_different_texts_are_counted(tmp_path: Path) -> None:
     assert (said["kept"], said["unique_texts"]) == (len(rows(tmp_path / "1", KEPT)), said["kept"] - 1)  # type: ignore[operator]
     card = (tmp_path / "1" / "README.md").read_text(encoding="utf-8")
     assert f"The {said['kept']} kept stories have {said['unique_texts']} different texts." in card
+    assert "Votes disagree about 2 of them: other stories with the same text were dropped." in " ".join(
+        card.split()
+    )
     assert "duplicate" not in card.split("## Columns")[0]
     edit_document("statistics.json", lambda d: d["stories"].update(unique_texts=said["kept"]))(tmp_path / "1")
     seal(tmp_path / "1")
