@@ -284,4 +284,4 @@ def lists_of(stories: Iterable[int]) -> dict[int, dict[str, list[Choice]]]:
 
 def standing_of(story: Story) -> dict[str, Adjudication]:
     """Return the newest decision about each field of a story."""
-    return {one.field: one for one in Adjudication.objects.filter(story=story).order_by("pk")}
+    return {one.field: one for one in story.adjudications.standing()}

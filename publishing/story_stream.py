@@ -115,10 +115,9 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
     """Return the newest decision about each story or label that an expert decided, by the story's id."""
-    made = Adjudication.objects.filter(story__study=study)
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
-    rows = (made.filter(at__lte=until) if until else made).order_by("pk")
-    values = rows.values_list("story__story_id", "question", "row", "verdict", "reason", "at")
+    standing = Adjudication.objects.filter(story__study=study).standing(until=until).order_by("pk")
+    values = standing.values_list("story__story_id", "question", "row", "verdict", "reason", "at")
     for story_id, question, row, verdict, reason, at in values.iterator():
         found[story_id][field_name(question, row)] = Decision(verdict, reason, at)
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pgtrigger
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
@@ -181,6 +183,17 @@ class SpotCheck(models.Model):
         return f"spot check {self.pk}"
 
 
+class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
+    def standing(self, *, until: datetime | None = None) -> AdjudicationQuerySet:
+        """Filter the decisions that count, or did then: the newest about each story and each of its labels.
+
+        Call it on decisions about stories, before any filter by what was decided.
+        """
+        made = self.filter(at__lte=until) if until else self
+        same = {name: OuterRef(name) for name in ("story", "question", "row")}
+        return made.filter(~Exists(made.filter(**same, pk__gt=OuterRef("pk"))))
+
+
 class Adjudication(models.Model):
     """An expert's decision about a story or about one label of it. It is not a vote; the newest is valid.
 
@@ -200,6 +213,8 @@ class Adjudication(models.Model):
     reason = models.CharField(max_length=1000)
     by = researcher()
     at = models.DateTimeField()
+
+    objects = AdjudicationQuerySet.as_manager()
 
     class Meta:
         ordering = ("pk",)

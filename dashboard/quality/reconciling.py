@@ -18,7 +18,6 @@ from annotation.protocols.questions import field_name
 from annotation.reconciling import Change, ReconciledRow, table_of
 from annotation.rights import by_and_now
 from dashboard.http import ErrorsAsMessages
-from dashboard.stories.queries import standing_decisions
 from dashboard.stories.tables import StoryTable, tables_of
 
 MORE_ROWS = 10
@@ -101,7 +100,11 @@ def table_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 def _reconciled(study: Study) -> Iterator[tuple[Story, StoryTable]]:
     """Yield the stories whose lists are reconciled, the newest first, some at a time."""
-    done = standing_decisions(study).filter(question=table_of(study.protocol), row="")
+    done = (
+        Adjudication.objects.filter(story__study=study)
+        .standing()
+        .filter(question=table_of(study.protocol), row="")
+    )
     decided = done.select_related("story").order_by("-pk").iterator(chunk_size=AT_ONCE)
     while some := [one.story for one in islice(decided, AT_ONCE)]:
         tables = tables_of(study, some)

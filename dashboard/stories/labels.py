@@ -9,7 +9,7 @@ from annotation import rules
 from annotation.models import Adjudication, Story, Study
 from annotation.protocols.questions import FormCell
 from annotation.protocols.tables import cells_as_read
-from dashboard.stories.queries import ballots, standing_decisions
+from dashboard.stories.queries import ballots
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
     """Return the labels of each of these stories, row by row, in two queries."""
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
-    standing = standing_decisions(study).filter(story__in=numbers).select_related("by")
+    standing = Adjudication.objects.filter(story__in=numbers).standing().select_related("by")
     decided = {(one.story_id, one.field): one for one in standing}
     found: dict[int, list[Label]] = {}
     for story in stories:

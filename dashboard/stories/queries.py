@@ -231,16 +231,9 @@ def _decided(study: Study, stories: QuerySet[Story], expert: str) -> QuerySet[St
         return stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
     if not expert:
         return stories
-    standing = standing_decisions(study)
+    standing = Adjudication.objects.filter(story__study=study).standing()
     standing = standing if expert == Expert.AGAINST else standing.filter(verdict=expert)
     return stories.filter(pk__in=standing.values("story"))
-
-
-def standing_decisions(study: Study) -> QuerySet[Adjudication]:
-    """Return the newest decision about each story, and each label of one, that an expert decided about."""
-    same = {name: OuterRef(name) for name in ("story", "question", "row")}
-    newer = Adjudication.objects.filter(**same, pk__gt=OuterRef("pk"))
-    return Adjudication.objects.filter(~Exists(newer), story__study=study)
 
 
 def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet[Story]:
@@ -291,7 +284,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     codes: dict[int, list[str]] = defaultdict(list)
     for number, code in LintFinding.objects.filter(story__in=numbers).values_list("story_id", "code"):
         codes[number].append(code)
-    standing = standing_decisions(study).filter(story__in=numbers, question="")
+    standing = Adjudication.objects.filter(story__in=numbers, question="").standing()
     decisions = {decision.story_id: decision for decision in standing}
     rule = next(iter(filters_of(study, FILTERS).values()))
     for each in stories:

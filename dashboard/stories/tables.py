@@ -17,7 +17,6 @@ from annotation.reconciling import (
     reconciled_rows,
     table_of,
 )
-from dashboard.stories.queries import standing_decisions
 
 CHANGES = {
     Change.KEPT: "",
@@ -75,7 +74,7 @@ def tables_of(study: Study, stories: Sequence[Story]) -> dict[int, StoryTable]:
     numbers, protocol = [story.pk for story in stories], study.protocol
     lists, titles = queries.lists_of(numbers), [str(question.title) for question in protocol.questions]
     decided: defaultdict[int, dict[str, Adjudication]] = defaultdict(dict)
-    for one in standing_decisions(study).filter(story__in=numbers).select_related("by"):
+    for one in Adjudication.objects.filter(story__in=numbers).standing().select_related("by"):
         decided[one.story_id][one.field] = one
     found = {}
     for story in stories:

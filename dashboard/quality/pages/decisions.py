@@ -26,14 +26,7 @@ from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
 from dashboard.quality.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
-from dashboard.stories.queries import (
-    LOOKED_AT,
-    OUTCOMES,
-    ListedStory,
-    listed,
-    objected_to,
-    standing_decisions,
-)
+from dashboard.stories.queries import LOOKED_AT, OUTCOMES, ListedStory, listed, objected_to
 from dashboard.stories.tables import tables_of
 from publishing.filters import Outcome
 
@@ -63,6 +56,10 @@ QUEUES_OF: dict[Resolution, tuple[Queue, ...]] = {
     "mean": (),
 }
 """The queues of studies by the resolution of their protocol."""
+
+
+def _standing(study: Study) -> QuerySet[Adjudication]:
+    return Adjudication.objects.filter(story__study=study).standing()
 
 
 def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> tuple[Story | None, str]:
@@ -112,7 +109,7 @@ def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
 
 def decided(study: Study, *, most: int | None = None) -> list[tuple[Adjudication, ListedStory]]:
     """Return the standing decisions with their stories, the newest first; with ``most``, only so many."""
-    standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk")[:most])
+    standing = list(_standing(study).select_related("story", "by").order_by("-pk")[:most])
     return list(zip(standing, listed(study, [decision.story for decision in standing]), strict=True))
 
 
@@ -144,12 +141,12 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     if study.protocol.resolution == "majority":
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
-            "more": max(0, standing_decisions(study).count() - SHOWN),
+            "more": max(0, _standing(study).count() - SHOWN),
             "queue": Queue.UNDECIDED,
         }
         return render(request, "dashboard/quality/label_decisions.html", context)
     counted = sums(study)
-    number = standing_decisions(study).count()
+    number = _standing(study).count()
     dropped = next(row for row in counted if row[0] is Outcome.DROPPED)
     context = {
         "sums": [(OUTCOMES[outcome], valid, invalid) for outcome, valid, invalid in counted],
@@ -207,7 +204,7 @@ def _decided_labels(study: Study) -> Iterator[tuple[Story, Adjudication, Label]]
     """Yield the labels that experts decided, the newest first, reading the votes of some at a time."""
     last: int | None = None
     while True:
-        older = standing_decisions(study).exclude(question="").select_related("story").order_by("-pk")
+        older = _standing(study).exclude(question="").select_related("story").order_by("-pk")
         some = list((older.filter(pk__lt=last) if last else older)[:SHOWN])
         labels = labels_of(study, list({one.story_id: one.story for one in some}.values()))
         by_field = {(story, label.cell.field): label for story in labels for label in labels[story]}
