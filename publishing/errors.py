@@ -1,5 +1,7 @@
 """Errors of this room. Their messages are written for the user who meets them."""
 
+from collections.abc import Mapping
+
 from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
@@ -42,7 +44,11 @@ class BrokenDirectory(DomainError):
 
 
 class InvalidStatement(DomainError):
-    """A data statement cannot be published; the message says what is wrong with each item."""
+    """A data statement that cannot be published. ``problems`` maps each item to what is wrong with it."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("\n".join(f"{name}: {problem}" for name, problem in self.problems.items()))
 
 
 class UnusableRelease(DomainError):

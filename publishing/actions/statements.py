@@ -26,8 +26,9 @@ def describe_data(*, study: Study, statement: Statement, by: User | None, now: d
     Return False if the statement is unchanged. Raise :class:`~publishing.errors.InvalidStatement` with all
     problems.
     """
-    if wrong := problems(statement):
-        raise InvalidStatement("\n".join(f"{name}: {problem}" for name, problem in wrong.items()))
+    wrong = problems(statement)
+    if wrong:
+        raise InvalidStatement(wrong)
     study = locked(study)
     last = DataStatement.objects.filter(study=study).order_by("-version").first()
     if statement == (last.statement if last else Statement()):
