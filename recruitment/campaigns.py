@@ -143,7 +143,9 @@ def has_story_for_newcomers(study: Study) -> bool:
     if study.stratum_field:
         return people.filter(back | lacks_items(study, free)).exists()
     # Those with fewer answers than stories have not had all: no need to compare.
-    if people.filter(Q(stories_submitted__lt=number) | Q(back, given_items=True)).exists():
+    if people.filter(stories_submitted__lt=number).exists():
+        return True
+    if people.filter(back, given_items=True).exists():
         return True
     return bool(number) and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
 

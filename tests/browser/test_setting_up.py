@@ -95,7 +95,7 @@ def test_from_nothing_to_open_by_mouse(
     study = Study.objects.get(slug="tins")
     assert (study.state, study.stories.filter(role="main").count()) == ("open", 3)
     window.page.goto(reverse("dashboard:settings", args=["tins"]))
-    expect(page.get_by_label("Votes per story")).to_be_disabled()
+    expect(page.get_by_label("Votes per story", exact=True)).to_be_disabled()
     assert len(window.complaints) == 1, window.complaints
     assert "422" in window.complaints[0], "the browser's own note on the form that was sent back"
     assert window.foreign_requests() == []
