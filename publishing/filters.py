@@ -238,8 +238,6 @@ every_item = StoryFilter(
 )
 """For protocols whose answers are summed up and decide nothing, such as ratings."""
 
-DEFAULT_FILTER = all_agree.name
-
 FILTERS: Mapping[str, StoryFilter] = {
     rule.name: rule for rule in (all_agree, two_of_three, majority, experts_decide)
 }

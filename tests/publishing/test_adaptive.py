@@ -68,7 +68,7 @@ def test_release_says_both_numbers_and_the_rule(tmp_path: Path) -> None:
 
 
 def test_agreement_is_over_the_first_votes_that_every_story_gets(tmp_path: Path) -> None:
-    """Again by another implementation, from the files alone. Which stories are complete makes no difference."""
+    """Again by another implementation, from the files alone; incomplete stories count, too."""
     place = adaptive(tmp_path / "1")
     complete = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
     complete |= {row["story_id"] for row in rows(place, "annotations/dropped-stories.jsonl")}
@@ -158,6 +158,13 @@ def test_story_cannot_be_called_complete_or_incomplete_against_the_rule(tmp_path
     found = findings(place)
     assert "has 5 votes; 4 count" in found
     assert "filter does not match the definition of majority" in found
+
+
+def test_most_votes_must_be_more_than_the_least(tmp_path: Path) -> None:
+    place = adaptive(tmp_path / "1")
+    path = place / "release.json"
+    path.write_bytes(path.read_bytes().replace(b'"most_votes": 5', b'"most_votes": 2'))
+    assert "a greater most_votes" in findings(place)
 
 
 def adaptive_study(slug: str = "adaptive") -> Study:
