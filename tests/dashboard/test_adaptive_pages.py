@@ -179,12 +179,14 @@ def test_settings_take_it_and_say_what_is_wrong_at_the_field(boss: Client) -> No
     wrong = boss.post(address, sent | {"most_votes": "3"})
     assert wrong.status_code == 422
     assert list(wrong.context["form"].errors) == ["most_votes"]
-    assert "Must be more than the votes per story" in " ".join(
+    assert "“Votes per story at most” must be more than “Votes per story”" in " ".join(
         re.sub("<.*?>", " ", wrong.content.decode()).split()
     )
     assert boss.post(address, sent | {"most_votes": "5", "decided_by": "majority"}).status_code == 302
     study.refresh_from_db()
     assert (study.most_votes, study.decided_by) == (5, "majority")
+    sent |= {"most_votes": "5", "decided_by": "majority", "votes_per_story": "6"}
+    assert list(boss.post(address, sent).context["form"].errors) == ["votes_per_story"]
 
 
 def test_participants_read_how_many_judge_each_story(static_root: Path) -> None:
