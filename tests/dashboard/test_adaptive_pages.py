@@ -67,6 +67,8 @@ def half_done() -> Study:
 def test_progress_is_told_as_at_least(boss: Client) -> None:
     study = half_done()
     told = shown(boss.get("/studies/main/"))
+    assert "more than half of them have no answer that counts against it" in told
+    assert "Stories that a question drops" in told
     assert "2–5 votes per story" in told
     assert "counted votes of at least 8" in told
     assert "A story that stays undecided gets more votes" in told
@@ -88,6 +90,8 @@ def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None
     assert "when all must agree" not in compared
     assert "Dawid and Skene" in compared
     assert "two of three" not in compared
+    assert "Kept by each filter" not in compared
+    assert boss.get("/studies/main/overview/charts/kept-by-filter.csv").status_code == 302
     offered = shown(boss.get("/studies/main/releases/publish/"))
     assert "until no vote that could still come would change its outcome" in offered
     assert "two of three" not in offered
