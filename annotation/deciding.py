@@ -98,17 +98,20 @@ def votes_wanted(rule: str, against: Objections, *, least: int, most: int) -> in
 def adaptive_problem(protocol: Protocol, *, least: int, most: int, has_design: bool) -> str:
     """Return why the number of votes cannot be adaptive with these settings and what to do, or ""."""
     if most <= least:
-        return gettext("Must be more than the votes per story. Empty: every story gets the same number.")
+        return gettext(
+            "“Votes per story at most” must be more than “Votes per story”, or empty: then every story gets "
+            "the same number."
+        )
     if has_design:
         return gettext(
             "The study’s design needs the same number of votes for every story. Remove the design, or leave "
-            "this empty."
+            "“Votes per story at most” empty."
         )
     asked = protocol.questions
     fixed = all(question.has_fixed_options or isinstance(question, Text) for question in asked)
     if protocol.resolution != "filter" or not fixed:
         return gettext(
             "No filter decides about a story by the answers to this protocol alone, so votes can’t stop when "
-            "the outcome is decided. Leave this empty."
+            "the outcome is decided. Leave “Votes per story at most” empty."
         )
     return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from annotation import rules
 from annotation.hidden_checks import most_checks_among
@@ -259,11 +259,9 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
 
 def votes_wanted(study: Study) -> int:
     """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
-    stories = Story.objects.wanted().filter(study=study)
-    wanted = stories.count() * study.votes_per_story
-    if study.most_votes:
-        wanted += stories.aggregate(extra=Sum("extra_votes", default=0))["extra"]
-    return wanted
+    wanted = Story.objects.wanted().filter(study=study)
+    votes = wanted.aggregate(votes=Sum(F("extra_votes") + study.votes_per_story, default=0))["votes"]
+    return int(votes)
 
 
 def has_all_votes(story: Story) -> bool:

@@ -90,8 +90,7 @@ def story_is_as_imported(study_id: int | None) -> Iterator[int]:
 @by_walking(1)
 def story_wants_votes_until_it_is_decided(study_id: int | None) -> Iterator[int]:
     """Stories that want more votes than their study’s rule says, or fewer."""
-    studies = Study.objects.filter(pk=study_id) if study_id else Study.objects.all()
-    for study in studies.order_by("pk"):
+    for study in of_study(Study.objects.order_by("pk"), study_id, at="pk"):
         stories = Story.objects.wanted().filter(study=study).order_by("pk")
         if not study.most_votes:
             yield from stories.exclude(extra_votes=0).values_list("pk", flat=True)

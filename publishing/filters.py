@@ -80,6 +80,8 @@ class StoryFilter:
     title: str
     rule: str
     """The sentence in the dataset card; ``{votes}`` and ``{enough}`` are filled in."""
+    adaptive_rule: str = field(kw_only=True, default="")
+    """The sentence where the number of votes is adaptive; ``{votes}`` is their span."""
     judge: Callable[[Sequence[frozenset[str]]], frozenset[str]]
     votes_needed: Callable[[int], int]
     """Return how many of so many votes must support a story (or each of its questions)."""
@@ -146,23 +148,15 @@ class StoryFilter:
 
     def sentence(self, votes_per_story: int) -> str:
         """Return the rule as an English sentence for this number of votes per story."""
-        most = self.most_votes or votes_per_story
-        votes = f"{span(votes_per_story, most)} counted vote{'s' if most > 1 else ''}"
-        rule = self.rule.format(votes=votes, enough=self._enough(votes_per_story))
-        if self.most_votes:
-            rule = f"{rule}; {ADAPTIVE.format(least=votes_per_story, most=most)}"
+        votes = f"{votes_per_story} counted vote{'s' if votes_per_story > 1 else ''}"
+        rule = self._worded(votes_per_story, votes, str)
         return f"{rule}; {ONLY_FIRST}" if self.one_of_each else rule
 
     def localized(self, votes_per_story: int) -> tuple[str, str]:
         """Return title and rule in the current language."""
-        most = self.most_votes or votes_per_story
-        counted = ngettext("%(n)s counted vote", "%(n)s counted votes", most)
-        rule = translation.gettext(self.rule).format(
-            votes=counted % {"n": span(votes_per_story, most)}, enough=self._enough(votes_per_story)
-        )
-        if self.most_votes:
-            rule = f"{rule}; {translation.gettext(ADAPTIVE).format(least=votes_per_story, most=most)}"
-        return translation.gettext(self.title), rule
+        counted = ngettext("%(n)s counted vote", "%(n)s counted votes", votes_per_story)
+        votes = counted % {"n": votes_per_story}
+        return translation.gettext(self.title), self._worded(votes_per_story, votes, translation.gettext)
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
         """Return the parameters for ``release.json``: enough to apply the rule again."""
@@ -171,8 +165,11 @@ class StoryFilter:
             needed = {"votes_per_story": votes_per_story, "most_votes": self.most_votes}
         return {**needed, "ties": self.ties} if self.ties else {**needed}
 
-    def _enough(self, votes_per_story: int) -> str:
-        return span(*map(self.votes_needed, (votes_per_story, self.most_votes or votes_per_story)))
+    def _worded(self, votes_per_story: int, votes: str, translated: Callable[[str], str]) -> str:
+        if not self.most_votes:
+            return translated(self.rule).format(votes=votes, enough=self.votes_needed(votes_per_story))
+        rule = translated(self.adaptive_rule).format(votes=span(votes_per_story, self.most_votes))
+        return f"{rule}; {translated(ADAPTIVE).format(least=votes_per_story, most=self.most_votes)}"
 
 
 all_agree = StoryFilter(
@@ -180,6 +177,10 @@ all_agree = StoryFilter(
     title=gettext_noop("all agree"),
     rule=gettext_noop(
         "a story is kept if and only if it has exactly {votes} and none of their answers counts against it"
+    ),
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and none of "
+        "their answers counts against it"
     ),
     judge=deciding.objected_to,
     votes_needed=int,
@@ -194,6 +195,10 @@ two_of_three = StoryFilter(
         "a story is kept if and only if it has exactly {votes} and at least {enough} of them "
         "(two thirds) have no answer that counts against it"
     ),
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and at least two "
+        "thirds of them have no answer that counts against it"
+    ),
     judge=deciding.lost_by_votes,
     votes_needed=deciding.two_thirds,
 )
@@ -205,6 +210,11 @@ majority = StoryFilter(
     rule=gettext_noop(
         "a story is kept if and only if it has exactly {votes} and, for every question taken by itself, at "
         "least {enough} of them (more than half) have no answer that counts against it; a tie drops the story"
+    ),
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and, for every "
+        "question taken by itself, more than half of them have no answer that counts against it; a tie drops "
+        "the story"
     ),
     judge=deciding.lost_by_questions,
     votes_needed=deciding.more_than_half,
@@ -220,6 +230,11 @@ experts_decide = StoryFilter(
         "a story is kept if and only if it has exactly {votes} and either none of their "
         "answers counts against it, or they split (some votes have such an answer, others none) and an "
         "expert decided that it is valid"
+    ),
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and either none "
+        "of their answers counts against it, or they split (some votes have such an answer, others none) and "
+        "an expert decided that it is valid"
     ),
     judge=deciding.objected_to,
     votes_needed=lambda votes: 1,
@@ -237,8 +252,6 @@ every_item = StoryFilter(
     selects=False,
 )
 """For protocols whose answers are summed up and decide nothing, such as ratings."""
-
-DEFAULT_FILTER = all_agree.name
 
 FILTERS: Mapping[str, StoryFilter] = {
     rule.name: rule for rule in (all_agree, two_of_three, majority, experts_decide)

@@ -55,11 +55,10 @@ CHUNK = 2000
 
 
 def has_complete_story(study: Study) -> bool:
-    """Return True if at least one story has all its votes."""
-    extra = "assignment__story__extra_votes"
-    by_story = Vote.objects.of_study(study).counted().values("assignment__story", extra)
+    """Return True if at least one story has all its votes, or the least where their number is adaptive."""
+    by_story = Vote.objects.of_study(study).counted().values("assignment__story")
     counted = by_story.annotate(votes=Count("pk"))
-    return bool(counted.filter(votes__gte=F(extra) + study.votes_per_story).exists())
+    return bool(counted.filter(votes__gte=study.votes_per_story).exists())
 
 
 def refresh_planner_statistics() -> None:

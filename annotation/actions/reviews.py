@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
@@ -237,7 +238,8 @@ def adjudicate_stories(
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:
     """Return counted votes of these enrollments that are neither judged nor drawn.
 
-    Look up which of them object alone only if the sample needs it.
+    Look up which of them object alone only if the sample needs it: where the number of votes is
+    adaptive, among the first ones that every story gets.
     """
     against = Answer.objects.filter(counts_against=True)
     others = Vote.objects.counted().filter(assignment__story=OuterRef("assignment__story"))
@@ -250,8 +252,15 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
         .exclude(assignment__votes__review_items__isnull=False)
     )
     alone: set[int] = set()
-    if look_for_flags and study.slots_per_story > 1:
-        standing_alone = votes.filter(
+    if look_for_flags and study.votes_per_story > 1:
+        compared = votes
+        if study.most_votes:  # later votes were asked for because of the first ones
+            order = ("submitted_at", "assignment__enrollment__pseudonym")
+            place = Window(RowNumber(), partition_by="assignment__story", order_by=order)
+            placed = Vote.objects.of_study(study).counted().annotate(place=place)
+            first = placed.filter(place__lte=study.votes_per_story).values("pk")
+            compared, others = votes.filter(pk__in=first), others.filter(pk__in=first)
+        standing_alone = compared.filter(
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),
             assignment__story__has_free_slot=False,

@@ -33,8 +33,6 @@ def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
 
 def slots_of(study: Study, stories: Iterable[int]) -> dict[int, int]:
     """Return how many slots each of these locked stories has now."""
-    if not study.most_votes:
-        return dict.fromkeys(stories, study.votes_per_story)
     extra = Story.objects.filter(pk__in=stories).values_list("pk", "extra_votes")
     return {story: study.votes_per_story + more for story, more in extra}
 

@@ -1,7 +1,7 @@
 """Create studies, and change their states and settings."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -313,7 +313,7 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
     try:
         if "protocol" in changed:
             study.protocol_version = get_protocol(study.protocol_name).version
-        problems |= (adaptive := _adaptive_problems(study))
+        problems |= (adaptive := _adaptive_problems(study, changed))
         study.full_clean(exclude={"slug", *adaptive})
     except UnknownProtocol as error:
         problems["protocol"] = str(error)
@@ -339,13 +339,14 @@ def fixed_of(study: Study) -> dict[str, str]:
     return fixed_settings(state=study.state, has_stories=has_stories)
 
 
-def _adaptive_problems(study: Study) -> dict[str, str]:
-    """Return why the number of votes cannot be adaptive, if it is."""
+def _adaptive_problems(study: Study, changed: Collection[str] = ()) -> dict[str, str]:
+    """Return why the number of votes cannot be adaptive, if it is, by the setting that was changed."""
     if not study.most_votes:
         return {}
     numbers = {"least": study.votes_per_story, "most": study.most_votes}
     problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
-    return {"most_votes": problem} if problem else {}
+    touched = [name for name in ("most_votes", "votes_per_story", "protocol") if name in changed]
+    return {next(iter(touched), "most_votes"): problem} if problem else {}
 
 
 def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:

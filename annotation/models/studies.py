@@ -95,7 +95,11 @@ class Study(models.Model):
         max_length=30,
         choices=deciding.TITLES,
         default="all-agree",
-        help_text=_("Only with a number of votes at most. Releases then use this filter, too."),
+        help_text=_(
+            "Only with a number of votes at most. Releases then use this filter, too. A story ends as soon "
+            "as the votes that could still come cannot change its outcome: with a majority of at most 5, "
+            "after three that agree."
+        ),
     )
     story_cap = models.PositiveIntegerField(
         _("Story limit per participant"),

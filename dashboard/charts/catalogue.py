@@ -63,8 +63,10 @@ def _people(source: Source) -> Chart | None:
 
 def _filters(source: Source) -> Chart | None:
     compared = source.document["filters"]
+    if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
+        return None
     rows = _titled(tables.compared_rows(source.study, compared))
-    return stories.kept_by_filter(rows, stories=compared["stories"]) if compared["stories"] else None
+    return stories.kept_by_filter(rows, stories=compared["stories"])
 
 
 def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -73,8 +75,10 @@ def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _reasons(source: Source) -> Chart | None:
     compared = source.document["filters"]
+    if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
+        return None
     rows = _titled(row for row in tables.compared_rows(source.study, compared) if not row["is_model"])
-    return stories.dropped_by_question(rows, stories=compared["stories"]) if compared["stories"] else None
+    return stories.dropped_by_question(rows, stories=compared["stories"])
 
 
 CHARTS = {

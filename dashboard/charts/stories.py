@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, Source, drawing, kept_of_each, with_share
+from publishing.filters import FILTERS
+from publishing.study_filters import filters_of
 
 FEWEST = 20
 """Complete stories from which on a share is called the largest or smallest: with fewer, chance decides."""
@@ -17,6 +20,7 @@ def verdicts(source: Source) -> Chart | None:
     stories = counts["stories"]
     if not stories:
         return None
+    rule = next(iter(filters_of(source.study, FILTERS).values()))
     rows = [
         {"name": label, "label": label, "stories": counts[key], "share": counts[key] / stories}
         for key, label in (("kept", _("kept")), ("dropped", _("dropped")), ("incomplete", _("incomplete")))
@@ -32,7 +36,7 @@ def verdicts(source: Source) -> Chart | None:
             "Of %(stories)s stories %(kept)s are kept so far, %(dropped)s dropped, %(incomplete)s incomplete."
         )
         % counts,
-        how=_("Kept: the story has all its votes, and no answer counts against it."),
+        how=f"{capfirst(rule.localized(source.study.votes_per_story)[1])}.",
         columns=columns,
         rows=rows,
         drawing=drawing("verdicts", columns, title=_("Stories")),

@@ -84,7 +84,8 @@ def figures(
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
     filters = filters_of(study, FILTERS)
-    comparison, people = Comparison(study.votes_per_story, filters), PeopleTally()
+    comparison = Comparison(study.votes_per_story, filters)
+    people = PeopleTally(first=study.votes_per_story if study.most_votes else None)
     rule = next(iter(filters.values()))
     statistics = StatisticsTally(
         asked_questions(study), study.protocol_name, study.votes_per_story, study.most_votes
@@ -95,7 +96,7 @@ def figures(
     started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
-        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
+        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against, judged.verdict)
         verdict = verdict.for_version(is_old=story.is_old_version)
         complete = verdict.is_complete
         asked = rule.votes_wanted(objections, study.votes_per_story)
@@ -178,13 +179,12 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
 
 def _reading(
     study: Study, verdict_of: StoryFilter
-) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
+) -> Callable[[Answers, Against, str], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
 
-    def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
-        verdict = verdict_of(
-            votes, votes_per_story=study.votes_per_story, counts_against=against.__contains__
-        )
+    def read(votes: Answers, against: Against, decision: str) -> tuple[Verdict, list[frozenset[str]]]:
+        least, counts_against = study.votes_per_story, against.__contains__
+        verdict = verdict_of(votes, votes_per_story=least, counts_against=counts_against, decision=decision)
         return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
 
     return read

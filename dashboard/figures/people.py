@@ -89,7 +89,9 @@ class PeopleTally:
     forms that each handed in; not with stories.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, first: int | None = None) -> None:
+        """``first``: with an adaptive number, how many votes of a story are compared, complete or not."""
+        self._first = first
         self._people: defaultdict[str, _Person] = defaultdict(_Person)
         self._beside = lru_cache(maxsize=_REMEMBERED)(_beside_the_others)
 
@@ -99,7 +101,9 @@ class PeopleTally:
         """Add a story with its counted votes, the choices that count against it, and its completeness."""
         for vote in votes:
             self._people[vote.annotator].see(story_id, vote)
-        if complete and len(votes) > 1:
+        compared = len(votes) >= self._first if self._first else complete
+        votes = votes[: self._first]
+        if compared and len(votes) > 1:
             found = self._beside(tuple([vote.answers for vote in votes]), against)
             for vote, beside in zip(votes, found, strict=True):
                 self._people[vote.annotator].see_compared(story_id, beside)

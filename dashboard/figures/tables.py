@@ -209,7 +209,7 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
                 "questions": [
                     Share.of(str(question.title), dropped.get(question.key, 0), document["stories"], url)
                     for dropped in [row.get("dropped_by_question", {})]
-                    for question in study.protocol.questions
+                    for question in study.protocol.chosen  # words drop no story
                     # The story list searches by the default filter alone.
                     for url in [stories_address(study, dropped_by=question.key) if is_default else ""]
                 ],

@@ -110,12 +110,12 @@ def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:
 
 
 def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
-    """Count, by question of the protocol, the complete stories with an answer against them."""
+    """Count, by question of the protocol, the complete stories that it drops; words drop none."""
     complete = verdicts["kept"] + verdicts["dropped"]
     dropped = verdicts["dropped_by_question"]
     return [
         Share.of(str(question.title), dropped.get(question.key, 0), complete, url)
-        for question in study.protocol.questions
+        for question in study.protocol.chosen
         for url in [stories_address(study, dropped_by=question.key)]
     ]
 

@@ -296,10 +296,11 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
             verdict,
             tuple(sorted(codes[story.pk])),
             verdict.outcome is not Outcome.INCOMPLETE and is_split(cast[story.pk], study.votes_per_story),
-            decisions.get(story.pk),
+            decision,
         )
         for story in stories
-        for verdict in [judge(story, rule, cast[story.pk])]
+        for decision in [decisions.get(story.pk)]
+        for verdict in [judge(story, rule, cast[story.pk], decision.verdict if decision else "")]
     ]
 
 

@@ -189,16 +189,10 @@ def _environment() -> Environment:
         "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED, "MOST_ROWS": MOST_ROWS,
         "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors, "between": _between, "coefficient": _coefficient,
-        "complete_votes": _complete_votes, "median_low": median_low,
-        "number_with_interval": _cell, "score": _score, "sections_of": sections_of, "TABLES": TABLES,
-        "undefined": _undefined, "wilson": wilson,
+        "median_low": median_low, "number_with_interval": _cell, "score": _score,
+        "sections_of": sections_of, "TABLES": TABLES, "undefined": _undefined, "wilson": wilson,
     }  # fmt: skip
     return environment
-
-
-def _complete_votes(statistics: Mapping[str, Any]) -> int:
-    """Return the number of votes on complete stories, where the number of votes is adaptive."""
-    return sum(int(votes) * stories for votes, stories in statistics["stories_by_votes"].items())
 
 
 def _between(loop: LoopContext) -> str:

@@ -99,8 +99,9 @@ class StatisticsTally:
         """Add a story, its counted votes, its verdict, and experts' decisions.
 
         Votes on stories that lack some do not enter the agreement; those on dropped stories do. Where the
-        number of votes is adaptive, only the first ones do, which every story gets: whether more are asked
-        for depends on them. Answers to unknown questions are ignored.
+        number of votes is adaptive, the first ones that every story gets do, also of stories that want more:
+        these votes decide how many are asked for, so to wait for them would select stories by agreement.
+        Answers to unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
             self._without.add(story, votes, verdict, decisions)
@@ -108,13 +109,19 @@ class StatisticsTally:
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
         kind.count(story, verdict)
-        if not verdict.is_complete:
-            return
-        if self._most:
+        if verdict.is_complete:
             self._complete[len(votes)] += 1
-            votes = votes[: self._least]
+            self._count_entities(story, verdict, kind)
+        if len(votes) < self._least if self._most else not verdict.is_complete:
+            return
+        votes = votes[: self._least] if self._most else votes
         if self._scored:
             self._scored.add(story, votes, decisions)
+        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
+        if len(self._waiting) >= _REMEMBERED:
+            self._count_waiting()
+
+    def _count_entities(self, story: ReleasedStory, verdict: Verdict, kind: _Kind) -> None:
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True
@@ -122,9 +129,6 @@ class StatisticsTally:
                 letter = _letter(name)
                 if letter and isinstance(text, str):
                     kind.entities[letter].add(text)
-        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
-        if len(self._waiting) >= _REMEMBERED:
-            self._count_waiting()
 
     def _count_waiting(self) -> None:
         for (answers, kind), stories in self._waiting.items():

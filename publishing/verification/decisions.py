@@ -109,7 +109,7 @@ class Recomputation:
 
     def _judge(self, story_id: str, items: list[StatedStory | StoryVotes], decisions: Decisions) -> None:
         """Check one story, given its rows and votes, and add it to the totals."""
-        release, wanted = self.release, self.most
+        release = self.release
         voted = next((item for item in items if isinstance(item, StoryVotes)), None)
         if voted:
             self._check_votes(voted)
@@ -125,7 +125,7 @@ class Recomputation:
             release.report(CHECK, rows.STORY_PATHS[other.verdict.outcome], problem, other.line)
         verdict = row.verdict
         self.revisions.see(row.story)
-        if len(votes) < wanted or (self.description.decides_by_itself and len(votes) == wanted):
+        if len(votes) < self.most or (self.description.decides_by_itself and len(votes) == self.most):
             by_expert = decisions[""].verdict if "" in decisions else ""
             verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
@@ -156,9 +156,8 @@ class Recomputation:
         )
 
     def _check_votes(self, voted: StoryVotes) -> None:
-        wanted = self.most
-        if len(voted.votes) > wanted:
-            problem = f"The story {voted.story_id} has {len(voted.votes)} votes; {wanted} count."
+        if len(voted.votes) > self.most:
+            problem = f"The story {voted.story_id} has {len(voted.votes)} votes; {self.most} count."
             self.release.report(CHECK, rows.VOTES_PATH, problem, voted.line)
         if len({vote.annotator for vote in voted.votes}) < len(voted.votes):
             problem = f"Somebody voted twice on the story {voted.story_id}."

@@ -46,11 +46,12 @@ _MEDIANS = Kind(
     lambda value: isinstance(value, dict) and all(_MEDIAN.fullmatch(str(found)) for found in value.values()),
 )
 _PARAMETERS = Kind(
-    "an object with the whole number votes_per_story",
+    "an object with the whole number votes_per_story, and with a greater most_votes if any",
     lambda value: (
         isinstance(value, dict)
         and ORDINAL.fits(value.get("votes_per_story"))
-        and ORDINAL.fits(value.get("most_votes", 1))
+        and ("most_votes" not in value or ORDINAL.fits(value["most_votes"]))
+        and value.get("most_votes", value["votes_per_story"] + 1) > value["votes_per_story"]
     ),
 )
 _COUNTS = (

@@ -340,7 +340,7 @@ def test_numbers_and_rule_stay_once_the_study_was_opened() -> None:
     actions.change_study(study=draft, changes={"most_votes": 5}, by=None, now=NOW)
     event = Event.objects.filter(study=draft, type=Event.Type.STUDY_CHANGED).get()
     assert event.note == "most_votes: none → 5"
-    with pytest.raises(InvalidStudy, match="Must be more"):
+    with pytest.raises(InvalidStudy, match="must be more"):
         actions.change_study(study=draft, changes={"votes_per_story": 5}, by=None, now=NOW)
 
 

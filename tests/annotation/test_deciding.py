@@ -121,9 +121,9 @@ def test_a_text_says_one_number_or_both() -> None:
 def test_sentences_and_parameters_name_both_numbers() -> None:
     rule = get_filter("two-of-three", 5)
     assert rule.sentence(2) == (
-        "a story is kept if and only if it has exactly 2–5 counted votes and at least 2–4 of them (two "
-        "thirds) have no answer that counts against it; every story gets 2 votes or more, one at a time and "
-        "up to 5 in all, until no vote that could still come would change its outcome"
+        "a story is kept if and only if it has as many counted votes as it needed (2–5) and at least "
+        "two thirds of them have no answer that counts against it; every story gets 2 votes or more, one at "
+        "a time and up to 5 in all, until no vote that could still come would change its outcome"
     )
     assert rule.parameters(2) == {"votes_per_story": 2, "most_votes": 5}
     assert get_filter("majority", 5).parameters(2)["ties"] == "dropped"

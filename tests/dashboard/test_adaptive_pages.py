@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation import actions
-from annotation.models import Study
+from annotation.errors import WrongState
+from annotation.models import Adjudication, Assignment, ReviewItem, ReviewSample, Story, Study
 from dashboard.figures import compute
 from dashboard.settings.configuration import parse_configuration
 from dashboard.settings.configuration_export import configuration_of, plan_of
+from publishing.queries import has_complete_story
 from recruitment.links import personal_link
 from tests import builders
+from tests.publishing.support import published
+
+Verdict = Adjudication.Verdict
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,6 +67,8 @@ def half_done() -> Study:
 def test_progress_is_told_as_at_least(boss: Client) -> None:
     study = half_done()
     told = shown(boss.get("/studies/main/"))
+    assert "more than half of them have no answer that counts against it" in told
+    assert "Stories that a question drops" in told
     assert "2–5 votes per story" in told
     assert "counted votes of at least 8" in told
     assert "A story that stays undecided gets more votes" in told
@@ -82,11 +90,83 @@ def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None
     assert "when all must agree" not in compared
     assert "Dawid and Skene" in compared
     assert "two of three" not in compared
+    assert "Kept by each filter" not in compared
+    assert boss.get("/studies/main/overview/charts/kept-by-filter.csv").status_code == 302
     offered = shown(boss.get("/studies/main/releases/publish/"))
     assert "until no vote that could still come would change its outcome" in offered
     assert "two of three" not in offered
     agreement = shown(boss.get("/studies/main/quality/"))
-    assert "Agreement is over the first 2 votes of each complete story." in agreement
+    assert "Agreement is over the first 2 votes of each story that has as many, complete or not." in agreement
+
+
+def test_pages_follow_the_expert_where_experts_decide_splits(
+    boss: Client, tmp_path: Path, settings: Any
+) -> None:
+    settings.RELEASES_ROOT = tmp_path / "releases"
+    study = builders.make_study(
+        "main", votes_per_story=2, most_votes=3, decided_by="experts-decide-splits", stories=2,
+        license="CC0-1.0",
+    )  # fmt: skip
+    for place, person in enumerate(builders.qualified(study, 3)):
+        while isinstance(
+            held := actions.assign_next_story(enrollment=person, now=timezone.now()), Assignment
+        ):
+            actions.record_vote(
+                assignment_id=held.pk, enrollment=person,
+                submitted=builders.ALL_YES if place else builders.answers(q3="no"), now=timezone.now(),
+            )  # fmt: skip
+    story = study.stories.order_by("story_id")[0]
+    actions.adjudicate(story=story, verdict=Verdict.VALID, reason="fine", by=None, now=timezone.now())
+    actions.close_study(study=study, by=None, now=timezone.now())
+    document = compute.make(study.pk, now=timezone.now()).document
+    release = published(study)
+    assert document
+    assert (document["verdicts"]["kept"], document["verdicts"]["dropped"]) == (1, 1)
+    assert (release.kept, release.dropped) == (1, 1)
+    assert story.story_id in shown(boss.get("/studies/main/stories/?verdict=kept"))
+    assert story.story_id not in shown(boss.get("/studies/main/stories/?verdict=dropped"))
+
+
+def test_objection_is_alone_only_among_the_first_votes() -> None:
+    study = builders.make_study("main", votes_per_story=1, most_votes=3, decided_by="all-agree", stories=2)
+    person = builders.qualified(study)[0]
+    held = builders.claim(person)
+    actions.record_vote(
+        assignment_id=held.pk, enrollment=person, submitted=builders.answers(q3="no"), now=timezone.now()
+    )
+    flagged = ReviewSample.Kind.FLAGGED
+    draw = partial(actions.draw_sample, kind=flagged, per_person=1, by=None, now=timezone.now())
+    with pytest.raises(WrongState, match="No more answers match"):
+        draw(study=study, people=1)
+    more = builders.make_study("more", votes_per_story=2, most_votes=4, decided_by="all-agree", stories=1)
+    people = builders.qualified(more, 3)
+    for place, one in enumerate(people):
+        if place < 2:
+            actions.record_vote(
+                assignment_id=builders.claim(one).pk, enrollment=one, now=timezone.now(),
+                submitted=builders.ALL_YES if place else builders.answers(q3="no"),
+            )  # fmt: skip
+    (item,) = draw(study=more, people=3).items.all()
+    assert (item.vote.assignment.enrollment, item.flag) == (people[0], ReviewItem.Flag.ALONE)
+
+
+def test_no_filter_but_the_one_that_decides_is_previewed(boss: Client) -> None:
+    half_done()
+    address = "/studies/main/releases/preview/"
+    assert boss.get(address, {"filter": "all-agree"}).status_code == 404
+    assert boss.get(address, {"filter": "every-item"}).status_code == 404
+    assert boss.get(address, {"filter": "majority"}).status_code == 200
+
+
+def test_forecast_compares_no_orders_where_it_cannot_know(boss: Client) -> None:
+    half_done()
+    assert "When half of all votes are in" not in shown(boss.get("/studies/main/"))
+
+
+def test_study_with_a_decided_story_can_be_released() -> None:
+    study = half_done()
+    Story.objects.filter(study=study).update(extra_votes=3)  # as if people held further slots
+    assert has_complete_story(study)
 
 
 def test_draft_says_what_it_would_open_with(boss: Client) -> None:
@@ -103,12 +183,14 @@ def test_settings_take_it_and_say_what_is_wrong_at_the_field(boss: Client) -> No
     wrong = boss.post(address, sent | {"most_votes": "3"})
     assert wrong.status_code == 422
     assert list(wrong.context["form"].errors) == ["most_votes"]
-    assert "Must be more than the votes per story" in " ".join(
+    assert "“Votes per story at most” must be more than “Votes per story”" in " ".join(
         re.sub("<.*?>", " ", wrong.content.decode()).split()
     )
     assert boss.post(address, sent | {"most_votes": "5", "decided_by": "majority"}).status_code == 302
     study.refresh_from_db()
     assert (study.most_votes, study.decided_by) == (5, "majority")
+    sent |= {"most_votes": "5", "decided_by": "majority", "votes_per_story": "6"}
+    assert list(boss.post(address, sent).context["form"].errors) == ["votes_per_story"]
 
 
 def test_participants_read_how_many_judge_each_story(static_root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_release_says_both_numbers_and_the_rule(tmp_path: Path) -> None:
 
 
 def test_agreement_is_over_the_first_votes_that_every_story_gets(tmp_path: Path) -> None:
-    """Again by another implementation, from the files alone."""
+    """Again by another implementation, from the files alone; incomplete stories count, too."""
     place = adaptive(tmp_path / "1")
     complete = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
     complete |= {row["story_id"] for row in rows(place, "annotations/dropped-stories.jsonl")}
@@ -75,16 +76,16 @@ def test_agreement_is_over_the_first_votes_that_every_story_gets(tmp_path: Path)
     given: Counter[str] = Counter()
     for vote in rows(place, VOTES):
         given[vote["story_id"]] += 1
-        if vote["story_id"] in complete and len(first[vote["story_id"]]) < 2:
+        if len(first[vote["story_id"]]) < 2:
             first[vote["story_id"]].append(vote["q3"])
     statistics = document(place, "statistics.json")
     found = statistics["agreement"]["q3"]
     counted = np.array([[votes.count(option) for option in SCALES["q3"]] for votes in first.values()])
-    assert found["stories"] == len(complete) == 13
+    assert found["stories"] == len(first) == len(complete) + 2 == 15
     assert found["krippendorff_alpha"] == pytest.approx(
         krippendorff.alpha(value_counts=counted, level_of_measurement="nominal"), abs=1e-9
     )
-    assert found["percent"] == pytest.approx(sum(len(set(votes)) == 1 for votes in first.values()) / 13)
+    assert found["percent"] == pytest.approx(sum(len(set(votes)) == 1 for votes in first.values()) / 15)
     ended = Counter(given[story_id] for story_id in complete)
     assert statistics["stories_by_votes"] == {str(votes): ended[votes] for votes in sorted(ended)}
     assert statistics["votes_saved"] == sum((5 - votes) * stories for votes, stories in ended.items()) == 18
@@ -98,9 +99,19 @@ def test_card_says_how_many_votes_stories_got_and_what_it_saved(tmp_path: Path) 
     assert "That saved 18 of the 65 votes that 5 for every complete story would have been." in told
     assert "| votes | complete stories | | ---: | ---: | | 3 | 7 | | 4 | 4 | | 5 | 2 |" in told
     assert (
-        "Computed over the first 2 counted votes of every complete story, kept or dropped; the later ones"
+        "Computed over the first 2 counted votes of every story that has as many, complete or not; the later"
         in told
     )
+
+
+def test_old_version_enters_the_agreement_only_with_the_first_votes(tmp_path: Path) -> None:
+    old = [
+        replace(one, story=replace(one.story, is_old_version=True))
+        for one in (judged(20, YES, YES), judged(21, NO))
+    ]
+    document_of = document(adaptive(tmp_path / "1", [*STORIES, *old]), "statistics.json")
+    assert document_of["agreement"]["q3"]["stories"] == 16
+    assert sum(document_of["stories_by_votes"].values()) == 13
 
 
 def test_with_one_vote_of_each_story_no_agreement_is_computed_and_the_card_says_so(tmp_path: Path) -> None:
@@ -147,6 +158,13 @@ def test_story_cannot_be_called_complete_or_incomplete_against_the_rule(tmp_path
     found = findings(place)
     assert "has 5 votes; 4 count" in found
     assert "filter does not match the definition of majority" in found
+
+
+def test_most_votes_must_be_more_than_the_least(tmp_path: Path) -> None:
+    place = adaptive(tmp_path / "1")
+    path = place / "release.json"
+    path.write_bytes(path.read_bytes().replace(b'"most_votes": 5', b'"most_votes": 2'))
+    assert "a greater most_votes" in findings(place)
 
 
 def adaptive_study(slug: str = "adaptive") -> Study:

@@ -30,6 +30,7 @@ from publishing.actions.statements import describe_data
 from publishing.builder import MACHINE_VALIDATION_JSON
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
+from publishing.errors import UnknownFilter
 from publishing.facts import Statement
 from publishing.files.directory import content_type
 from publishing.filters import ONE_OF_EACH, filters_for, find_filter
@@ -37,7 +38,7 @@ from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
-from publishing.study_filters import filters_of
+from publishing.study_filters import filter_for, filters_of
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
@@ -201,9 +202,10 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the next release as it would be, to those who may publish it, and ask whether to."""
     option = ONE_OF_EACH if "one_of_each" in request.GET else ""
     name = request.GET.get("filter", planned_filter(study))
-    rule, now = find_filter(name + option, study.most_votes), clock.now()
-    if rule is None:
-        raise Http404("There is no such filter.")
+    try:
+        rule, now = filter_for(study, name + option), clock.now()
+    except UnknownFilter as error:
+        raise Http404(str(error)) from error
     found = previews.get_or_request(study, rule.name, now=now)
     urls = {
         path: reverse("dashboard:preview_chart", args=[study.slug, rule.name, path])

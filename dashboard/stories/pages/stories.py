@@ -77,7 +77,7 @@ class SearchForm(forms.Form):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         labels = study.protocol.finding_labels.items()
-        questions = [(question.key, question.title) for question in study.protocol.questions]
+        questions = [(question.key, question.title) for question in study.protocol.chosen]
         choose(self, "dropped_by", [("", _("any question")), *questions])
         choose(self, "lint", [("", _("all stories")), (ANY, _("any finding")), *labels])
         choose(

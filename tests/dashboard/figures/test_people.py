@@ -49,6 +49,16 @@ def tallied(stories: list[Story]) -> dict[str, Any]:
     return tally.document()
 
 
+def test_only_the_first_votes_are_compared_where_their_number_is_adaptive() -> None:
+    tally = PeopleTally(first=2)
+    tally.see("s1", [vote("ann", q1="no"), vote("bob"), vote("cat", q1="no")], AGAINST, complete=True)
+    tally.see("s2", [vote("ann"), vote("bob"), vote("cat")], AGAINST, complete=False)
+    tally.see("s3", [vote("ann")], AGAINST, complete=False)
+    ann, bob, cat = tally.document()["people"]
+    assert [person["compared"] for person in (ann, bob, cat)] == [2, 2, 0]
+    assert [person["alone"] for person in (ann, bob, cat)] == [1, 0, 0]
+
+
 def objects(given: CountedVote) -> bool:
     return bool(AGAINST.intersection(given.answers))
 

@@ -361,3 +361,12 @@ def test_the_list_says_how_many_stories_each_study_has() -> None:
     counts = {one.slug: one.story_count for one in found}
     assert counts == {"counted": Story.objects.main().filter(study=study).count(), "empty": 0}
     assert counts["counted"] == 4
+
+
+def test_only_questions_with_options_are_reasons_for_dropping() -> None:
+    study = Study(slug="s", protocol_name="inspection", protocol_version="1")
+    verdicts = {"kept": 2, "dropped": 1, "dropped_by_question": {"open": 1}}
+    found = overview.droppers_of(study, verdicts)
+    assert [(one.label, one.value) for one in found] == [
+        ("Answers stay open", 1), ("Common sense", 0), ("Own words", 0),
+    ]  # fmt: skip

@@ -225,7 +225,7 @@ def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
         "intake_questions",
         "intake_group",
     }  # fmt: skip
-    assert "every story must be decided by the same number of votes" in shown(page)
+    assert "every story must be decided by the same rule" in shown(page)
     boss.post(ADDRESS, posted(boss, votes_per_story=7, lease_minutes=45))
     study = Study.objects.get(slug="main")
     assert (study.votes_per_story, study.lease_minutes) == (3, 45)
