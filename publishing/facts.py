@@ -15,7 +15,7 @@ from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import Outcome, StoryFilter, Verdict, get_filter
+from publishing.filters import REVISED, Outcome, StoryFilter, Verdict, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
@@ -275,14 +275,17 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
-    complete: int = 0
-    """Stories with all their votes."""
+    lacked_votes: int = 0
+    """Old versions that lacked votes when they were revised."""
     drafts_revised: int = 0
     """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
+        if verdict.is_on_old_version:
+            self.reasons[verdict.reason] += 1
+            self.lacked_votes += verdict.lacks_votes
+            return
         self.outcomes[verdict.outcome] += 1
-        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
@@ -308,6 +311,11 @@ class Tally:
             self.last_vote = max(self.last_vote, *moments)
 
     @property
+    def complete(self) -> int:
+        """The number of stories with all their votes, without old versions."""
+        return self.outcomes[Outcome.KEPT] + self.outcomes[Outcome.DROPPED]
+
+    @property
     def person_hours(self) -> float:
         """The hours that all counted votes took together, each capped, rounded to a tenth."""
         return round(self.milliseconds / 3_600_000, 1)
@@ -327,12 +335,14 @@ class Tally:
         return dict(sorted(found.items()))
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts for ``release.json``."""
+        """Return the counts for ``release.json``. ``revised``: old versions, which are in no other number."""
+        revised = self.reasons[REVISED]
         return {
             "stories": sum(self.outcomes.values()),
             "kept": self.outcomes[Outcome.KEPT],
             "dropped": self.outcomes[Outcome.DROPPED],
             "incomplete": self.outcomes[Outcome.INCOMPLETE],
+            **({"revised": revised} if revised else {}),
             "votes": self.votes,
             "annotators": len(self.annotators),
             "dropped_by_question": self.dropped_by_question(),

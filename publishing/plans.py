@@ -18,8 +18,13 @@ from annotation.models import Event
 from publishing.files import jsonl
 from publishing.models import Release, StudyPlan
 
-_NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
-"""Types of events whose subject names the text, key or round."""
+_NAMED = (
+    Event.Type.CONSENT_TEXT_ADDED,
+    Event.Type.KEY_SET,
+    Event.Type.ROUND_CHANGED,
+    Event.Type.STORY_REVISED,
+)
+"""Types of events whose subject names the text, key, round or new version."""
 _CHANGES = (
     *_NAMED,
     Event.Type.STUDY_CHANGED,
@@ -28,6 +33,7 @@ _CHANGES = (
     Event.Type.ADMISSION_SETTLED,
     Event.Type.STORIES_IMPORTED,
     Event.Type.CHECKS_CHANGED,
+    Event.Type.STORY_REVISED,
 )
 """Types of events that may deviate from a plan."""
 

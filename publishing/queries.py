@@ -162,9 +162,14 @@ def _amount(rate: Decimal | None) -> str | None:
 
 
 def sources(study: Study) -> list[dict[str, Any]]:
-    """Return the files from which the released stories were imported, oldest first."""
+    """Return the files from which the released stories were imported, oldest first.
+
+    ``stories`` are rows of a file: a new version of a story has the line of the old one.
+    """
     files = StoryImport.objects.filter(study=study, stories__role=Story.Role.MAIN).order_by("pk")
-    rows = files.annotate(number=Count("stories")).values_list("file_name", "sha256", "license", "number")
+    rows = files.annotate(number=Count("stories__source_line", distinct=True)).values_list(
+        "file_name", "sha256", "license", "number"
+    )
     names = ("file", "sha256", "license", "stories")
     return [
         dict(zip(names, (without_identifiers(Path(file).name), *rest), strict=True)) for file, *rest in rows
