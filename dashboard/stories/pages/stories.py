@@ -171,7 +171,9 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     found.study = study
     context = about(study, found) | {
         "story": found,
-        "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
+        "may_review": Right.REVIEW in rights_in(request.user, study)
+        and found.role == Story.Role.MAIN
+        and not found.is_old_version,
     }
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
