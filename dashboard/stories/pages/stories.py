@@ -1,6 +1,7 @@
 """Stories of a study: the list, one story, imports, and votes as a file."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
 from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
@@ -175,6 +177,10 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
         and found.role == Story.Role.MAIN
         and not found.is_old_version,
     }
+    if found.role == Story.Role.MAIN and study.protocol.revisable and not found.is_old_version:
+        with suppress(WrongState):
+            actions.check_revisable(story=found, study=study)
+            context["may_revise"] = Right.CHANGE in rights_in(request.user, study)
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
         search = form.search()
