@@ -275,17 +275,17 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
-    lacked_votes: int = 0
-    """Old versions that lacked votes when they were revised."""
+    complete: int = 0
+    """Stories with all their votes."""
     drafts_revised: int = 0
     """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
-        if verdict.is_on_old_version:
-            self.reasons[verdict.reason] += 1
-            self.lacked_votes += verdict.lacks_votes
+        if verdict.reason == REVISED:  # an old version: its new version counts
+            self.reasons[REVISED] += 1
             return
         self.outcomes[verdict.outcome] += 1
+        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
@@ -309,11 +309,6 @@ class Tally:
             self.milliseconds += sum([round(1000 * min(one, MAX_SECONDS)) for one in seconds])
             self.first_vote = min(self.first_vote or moments[0], *moments)
             self.last_vote = max(self.last_vote, *moments)
-
-    @property
-    def complete(self) -> int:
-        """The number of stories with all their votes, without old versions."""
-        return self.outcomes[Outcome.KEPT] + self.outcomes[Outcome.DROPPED]
 
     @property
     def person_hours(self) -> float:

@@ -62,11 +62,6 @@ class Verdict:
         """True if the story has all its votes."""
         return self.outcome is not Outcome.INCOMPLETE and not self.lacks_votes
 
-    @property
-    def is_on_old_version(self) -> bool:
-        """True of an old version, which counts as none of the study's stories: its new version does."""
-        return self.reason == REVISED
-
     def for_version(self, *, is_old: bool) -> "Verdict":
         """Return this verdict by the votes, or for an old version that it is dropped whatever they say."""
         lacks_votes = self.outcome is Outcome.INCOMPLETE

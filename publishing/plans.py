@@ -33,7 +33,6 @@ _CHANGES = (
     Event.Type.ADMISSION_SETTLED,
     Event.Type.STORIES_IMPORTED,
     Event.Type.CHECKS_CHANGED,
-    Event.Type.STORY_REVISED,
 )
 """Types of events that may deviate from a plan."""
 

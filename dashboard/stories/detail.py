@@ -53,9 +53,8 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     enrollments = [assignment.enrollment_id for assignment in assignments]  # the log is found by people
     events = Event.objects.filter(study=study, enrollment__in=enrollments, subject__in=subjects)
     versions = revisions_of(study, story)
-    if versions:
-        names = {one.after.story_id for one, _passages in versions}
-        events |= Event.objects.filter(study=study, type=Event.Type.STORY_REVISED, subject__in=names)
+    names = [one.after.story_id for one, _passages in versions]
+    events |= Event.objects.filter(study=study, type=Event.Type.STORY_REVISED, subject__in=names)
     return {
         "parts": story.parts,
         "findings": list(story.lint_findings.all()),

@@ -295,9 +295,7 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
             len(cast[story.pk]),
             verdict,
             tuple(sorted(codes[story.pk])),
-            verdict.outcome is not Outcome.INCOMPLETE
-            and not story.is_old_version
-            and is_split(cast[story.pk], study.votes_per_story),
+            verdict.outcome is not Outcome.INCOMPLETE and is_split(cast[story.pk], study.votes_per_story),
             decisions.get(story.pk),
         )
         for story in stories

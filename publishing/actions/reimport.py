@@ -268,13 +268,12 @@ def story_file(
     protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
         for line in CheckedRelease(directory).lines(path):
-            if line.row["story_id"] in without:
+            row = line.row
+            if row["story_id"] in without:
                 continue
-            if is_ready:
-                file.write(jsonl.line(line.row))
-                continue
-            facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
-            story = StoryRow("", 0, content=line.row["item"], **facts)
-            file.write(jsonl.line(protocol.source_row(story)))
+            if not is_ready:
+                facts = {name: row[name] for name in (*PROVENANCE, *PREDICTED)}
+                row = protocol.source_row(StoryRow("", 0, content=row["item"], **facts))
+            file.write(jsonl.line(row))
         file.flush()
         yield Path(file.name)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
 from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
-from publishing.filters import DUPLICATE, Outcome, Verdict
+from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
@@ -50,7 +50,7 @@ class _Kind:
 
     def count(self, story: ReleasedStory, verdict: Verdict) -> None:
         """Count a story's outcome and its text."""
-        if verdict.is_on_old_version:
+        if verdict.reason == REVISED:
             self.revised += 1
             return
         self.outcomes[verdict.outcome] += 1

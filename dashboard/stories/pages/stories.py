@@ -171,13 +171,12 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
         raise Http404
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
+    is_newest = found.role == Story.Role.MAIN and not found.is_old_version
     context = about(study, found) | {
         "story": found,
-        "may_review": Right.REVIEW in rights_in(request.user, study)
-        and found.role == Story.Role.MAIN
-        and not found.is_old_version,
+        "may_review": is_newest and Right.REVIEW in rights_in(request.user, study),
     }
-    if found.role == Story.Role.MAIN and study.protocol.revisable and not found.is_old_version:
+    if is_newest and study.protocol.revisable:
         with suppress(WrongState):
             actions.check_revisable(story=found, study=study)
             context["may_revise"] = Right.CHANGE in rights_in(request.user, study)

@@ -14,6 +14,7 @@ from annotation import actions
 from annotation.models import Membership, StoryRevision, Study
 from dashboard.stories.versions import changed_passage
 from tests import builders
+from tests.annotation.pages import at, text_of
 from tests.annotation.test_revisions import ROWS, TEXT, first, holding, inspected, revise, vote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_root")]
@@ -59,6 +60,19 @@ def test_both_versions_say_what_was_revised_and_why() -> None:
     assert "dropped: revised" in listed
     exported = b"".join(client.get("/studies/study/stories/votes.csv")).decode()
     assert re.search(rf"\bnarrative-1\b.*{person.pseudonym}|{person.pseudonym}.*\bnarrative-1\b", exported)
+
+
+def test_whoever_judged_the_old_version_reads_that_the_story_was_changed() -> None:
+    study = inspected()
+    person, other = builders.qualified(study, 2)
+    vote(holding(person, first(study)))
+    revise(first(study))
+    told = "You have read an earlier version of this story."
+    for one in (person, other):
+        while (held := builders.claim(one)).story.story_id != "narrative-1.r2":
+            assert told not in text_of(at(one, "stories/").document)
+            vote(held)
+        assert (told in text_of(at(one, "stories/").document)) == (one == person)
 
 
 def test_what_cannot_be_saved_stays_in_the_form() -> None:
