@@ -37,8 +37,7 @@ class _Kind:
     """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    revised: int = 0
-    """Old versions of stories, which are in no outcome."""
+    revised: int = 0  # old versions of stories, which are in no outcome
     texts: DistinctStrings = field(default_factory=DistinctStrings)
     dropped_texts: DistinctStrings = field(default_factory=DistinctStrings)
     """Texts that votes dropped."""

@@ -93,13 +93,15 @@ def test_a_revision_is_a_deviation_from_the_plan_and_no_row_of_the_imported_file
     study = inspected(opened=False, contact="team@lab.test")
     move_study(study=study, move="open", campaigns=None, accepted=GAPS, by=None, now=timezone.now())
     study.refresh_from_db()
-    first_two = builders.qualified(study, 2)
-    for person in first_two:
-        answers(person)
-    revise(first(study))
     for person in builders.qualified(study, 2):
         answers(person)
-    place = published(study).directory
+    release = publishing_actions.request_release(study=study, by=None, now=timezone.now())
+    revise(first(study))  # before the build begins, which fixes what is in it
+    for person in builders.qualified(study, 2):
+        answers(person)
+    publishing_actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    place = release.directory
     described = json.loads((place / "release.json").read_bytes())
     assert "story revised: narrative-1.r2" in [one["what"] for one in described["plan"]["deviations"]]
     assert "Nothing was changed since then" not in (place / CARD_PATH).read_text(encoding="utf-8")
