@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotation import actions
@@ -109,9 +110,10 @@ def test_a_revision_is_a_deviation_from_the_plan_and_no_row_of_the_imported_file
 
 
 @OLD_RDFLIB_NAME
-def test_a_release_has_both_versions_and_says_why(tmp_path: Path) -> None:
+def test_a_release_has_both_versions_and_says_why(tmp_path: Path, client: Client) -> None:
     study = revised_study()
     place = published(study).directory
+    assert "&quot;revisions&quot;" in client.get(f"/releases/{study.slug}/1/").content.decode()
     report = check_release(place)
     assert report.is_sound, report.shown
     assert [row["story_id"] for row in rows(place, KEPT)] == ["narrative-1.r2"]
