@@ -62,6 +62,8 @@ def inline(model: type[Model], *fields: str) -> type[ReadOnlyInline]:
 def show(
     model: type[Model], *columns: str, base: type[ReadOnlyAdmin] = ReadOnlyAdmin, **options: Any
 ) -> None:
-    """List a model in the back office with these columns, read-only, with options of a ModelAdmin."""
+    """List a model in the back office with these columns, read-only, with options that a ModelAdmin has."""
+    if unknown := [name for name in options if not hasattr(base, name)]:
+        raise TypeError(f"A ModelAdmin has no {', '.join(unknown)}.")
     attributes = {"list_display": columns, **options}
     admin.site.register(model, type(f"{model.__name__}Admin", (base,), attributes))

@@ -32,7 +32,7 @@ show(
     list_filter=("study", "role", "scenario_name", "story_generator_model"),
     search_fields=("story_id", "core_id"), inlines=(inline(LintFinding, "code", "field", "message"),),
 )  # fmt: skip
-show(StoryRevision, "before", "after", "reason", "by", "at", filters=("before__study",))
+show(StoryRevision, "before", "after", "reason", "by", "at", list_filter=("before__study",))
 show(ConsentText, "study", "version", "created_at")
 show(LintFinding, "story", "code", "field", "message", list_filter=("code", "story__study"))
 show(

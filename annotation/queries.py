@@ -123,6 +123,12 @@ def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int |
     return found.order_by("-revision").first()
 
 
+def has_read_before(assignment: Assignment) -> bool:
+    """Return whether the annotator has answered the version of the story before this one."""
+    old = Assignment.objects.filter(story__revised_to__after=assignment.story_id, votes__revision=1)
+    return old.filter(enrollment=assignment.enrollment_id).exists()
+
+
 def answered_fields(vote: Vote) -> dict[str, str]:
     """Return a vote's answers as form values."""
     return {answer.choice.field: answer.choice.option for answer in vote.answers.all()}

@@ -15,7 +15,7 @@ from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import Outcome, StoryFilter, Verdict, get_filter
+from publishing.filters import REVISED, Outcome, StoryFilter, Verdict, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
@@ -281,6 +281,9 @@ class Tally:
     """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
+        if verdict.reason == REVISED:  # an old version: its new version counts
+            self.reasons[REVISED] += 1
+            return
         self.outcomes[verdict.outcome] += 1
         self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
@@ -327,12 +330,14 @@ class Tally:
         return dict(sorted(found.items()))
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts for ``release.json``."""
+        """Return the counts for ``release.json``. ``revised``: old versions, which are in no other number."""
+        revised = self.reasons[REVISED]
         return {
             "stories": sum(self.outcomes.values()),
             "kept": self.outcomes[Outcome.KEPT],
             "dropped": self.outcomes[Outcome.DROPPED],
             "incomplete": self.outcomes[Outcome.INCOMPLETE],
+            **({"revised": revised} if revised else {}),
             "votes": self.votes,
             "annotators": len(self.annotators),
             "dropped_by_question": self.dropped_by_question(),

@@ -163,7 +163,8 @@ def _amount(rate: Decimal | None) -> str | None:
 def sources(study: Study) -> list[dict[str, Any]]:
     """Return the files from which the released stories were imported, oldest first."""
     files = StoryImport.objects.filter(study=study, stories__role=Story.Role.MAIN).order_by("pk")
-    rows = files.annotate(number=Count("stories")).values_list("file_name", "sha256", "license", "number")
+    number = Count("stories__source_line", distinct=True)  # a new version has the line of the old one
+    rows = files.annotate(number=number).values_list("file_name", "sha256", "license", "number")
     names = ("file", "sha256", "license", "stories")
     return [
         dict(zip(names, (without_identifiers(Path(file).name), *rest), strict=True)) for file, *rest in rows

@@ -22,7 +22,7 @@ import orjson
 import psycopg
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
-from django.db.models import Case, CharField, F, FloatField, Func, OuterRef, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, F, FloatField, Func, OuterRef, QuerySet, Value, When
 from django.db.models.functions import Collate
 
 from annotation.identifiers import without_identifiers
@@ -63,11 +63,11 @@ _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
 
-_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED, "is_old_version")
+_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, coalesce(judged.votes, '')
-FROM ({stories}) AS story (pk, text_hash, story_id, {others})
+FROM ({stories}) AS story (pk, text_hash, story_id, {others}, is_old_version)
 LEFT JOIN (
     SELECT story, string_agg(
         concat(annotator, E'\\t', given, E'\\t', submitted, E'\\t', took, E'\\t', place, E'\\t', starts,
@@ -100,9 +100,9 @@ def judged_stories(study: Study) -> Generator[JudgedStory]:
 def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     """Yield the study's main stories by id (in byte order), some hundred at a time.
 
-    ``until`` leaves out votes submitted later, which people may still change. The connection is busy until
-    the stream has ended or been closed; if closed early, the transaction can only be rolled back. Raise
-    database errors as Django does.
+    ``until`` leaves out votes submitted later, which people may still change, and later revisions. The
+    connection is busy until the stream has ended or been closed; if closed early, the transaction can only be
+    rolled back. Raise database errors as Django does.
     """
     # The texts of a theory-of-mind story hold no numbers; orjson would round those beyond 64 bits.
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
@@ -124,9 +124,13 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Deci
 
 
 def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
-    stories, story_values = (
-        Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
-    ).query.sql_with_params()
+    found = Story.objects.filter(study=study).main().order_by()
+    is_old: F | Exists = F("is_old_version")
+    if until and study.protocol.revisable:
+        later = StoryRevision.objects.filter(after__study=study, at__gt=until)
+        found = found.exclude(pk__in=later.values("after"))
+        is_old = Exists(StoryRevision.objects.filter(before=OuterRef("pk"), at__lte=until))
+    stories, story_values = found.values_list(*_STORY_COLUMNS, is_old).query.sql_with_params()
     votes, vote_values = _counted_votes(study, until).query.sql_with_params()
     statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
     connection.ensure_connection()
@@ -153,9 +157,10 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
         }
 
 
-def revision_rows(study: Study) -> Iterator[Row]:
+def revision_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
     """Yield the rows of the file of revisions, by the id of the new version."""
     made = StoryRevision.objects.filter(before__study=study).select_related("before", "after")
+    made = made.filter(at__lte=until) if until else made
     for one in made.order_by(Collate("after__story_id", "C")).iterator(chunk_size=_AT_ONCE):
         changed = one.changed_texts()
         yield {

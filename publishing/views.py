@@ -69,7 +69,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "citation": citation_of(found),
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{found.download_prefix}.tar",
-        "load_snippet": load_snippet(configs(layout, results), directory=f"{slug}-{number}"),
+        "load_snippet": load_snippet(configs(layout, results, also=urls), directory=f"{slug}-{number}"),
         "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
         "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
         "otherwise": _substitute(found, number__gt=number),

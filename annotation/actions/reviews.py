@@ -190,7 +190,8 @@ def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
-    locked(story)  # two experts take turns
+    if locked(story).is_old_version:  # two experts take turns
+        raise WrongState(_("This is an old version. Decide about the newest version."))
     newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True).first()
     if seen is not None and seen != (newest or 0):
         raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
+from annotation import locks
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_event
 from annotation.actions.reviews import LONGEST_STATEMENT
@@ -30,8 +31,9 @@ def revise_story(
 
     Nobody is given the old version from here on. Its votes stay and count as before, and whoever holds it
     may still answer it. A revision with the same texts as the story's last one returns the version that this
-    made. Raise :class:`ReasonMissing`, :class:`WrongState` for a story that cannot be revised or was revised
-    otherwise, and :class:`InvalidInput` for texts that are unchanged or that no import would take.
+    made. Raise :class:`ReasonMissing`, :class:`WrongState` for a story that cannot be revised (also while a
+    file is imported) or was revised otherwise, and :class:`InvalidInput` for texts that are unchanged or that
+    no import would take.
     """
     told = _("Give a reason of 1 to %(most)s characters.")
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
@@ -43,11 +45,13 @@ def revise_story(
         if story.revised_to.after.text_hash == row.text_hash:
             return story.revised_to.after
         raise WrongState(_("This story has been revised already. Revise its newest version."))
-    if row.text_hash == story.text_hash:
+    shown = {name: story.content[name] for name in study.protocol.revisable}
+    if all(texts.get(name, was).split() == was.split() for name, was in shown.items()):
         raise InvalidInput(_("The new text is the same as the old one."))
-    if Story.objects.filter(study=study, text_hash=row.text_hash).exists():
-        raise InvalidInput(_("The study has a story with this text already."))
-    store_batch(job=story.story_import, study=study, rows=[row], lint=study.protocol.lint)
+    with locks.one_file(study.pk):  # else an import of the same text waits for the study, and we for it
+        if Story.objects.filter(study=study, text_hash=row.text_hash).exists():
+            raise InvalidInput(_("The study has a story with this text already."))
+        store_batch(job=story.story_import, study=study, rows=[row], lint=study.protocol.lint)
     new = study.stories.get(story_id=row.story_id)
     record_revision(before=story, after=new, reason=reason, by=by, at=now, now=now)
     return new

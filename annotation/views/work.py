@@ -300,6 +300,7 @@ def _story(
         "progress": progress(enrollment, work_session(request)),
         "warning": queries.warning(enrollment),
         "explain": explain,
+        "read_before": protocol.revisable and queries.has_read_before(assignment),
         "pause_minutes": rules.pause_minutes(
             enrollment.working_since, enrollment.last_submitted_at, clock.now()
         ),

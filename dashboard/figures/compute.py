@@ -110,7 +110,7 @@ def figures(
             )
         started += len(votes) > 0 and verdict.outcome is Outcome.INCOMPLETE
         by_minute.update([vote.submitted_at[:16] for vote in votes])
-        if story.severity_original is not None:
+        if story.severity_original is not None and not story.is_old_version:
             severities[story.severity_original][verdict.outcome] += 1
     minutes = Counter(
         {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}

@@ -52,6 +52,9 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
     enrollments = [assignment.enrollment_id for assignment in assignments]  # the log is found by people
     events = Event.objects.filter(study=study, enrollment__in=enrollments, subject__in=subjects)
+    versions = revisions_of(study, story)
+    names = [one.after.story_id for one, _passages in versions]
+    events |= Event.objects.filter(study=study, type=Event.Type.STORY_REVISED, subject__in=names)
     return {
         "parts": story.parts,
         "findings": list(story.lint_findings.all()),
@@ -65,7 +68,7 @@ def about(study: Study, story: Story) -> dict[str, Any]:
             for rule in filters_of(study, FILTERS).values() if is_main
         ],
         "reasons": _reasons(study, cast),
-        "versions": revisions_of(study, story),
+        "versions": versions,
         "living": sum(assignment.state in LIVING for assignment in assignments),
         "adjudications": adjudications,
         "history": list(events.select_related("actor").order_by("-pk")),

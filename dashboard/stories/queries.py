@@ -141,7 +141,7 @@ def dropped_by(verdict: Verdict) -> list[str]:
 def reason_in_words(study: Study, verdict: Verdict) -> str:
     """Explain why the story is not kept, with the titles of the questions."""
     titles = {question.key: str(question.title) for question in study.protocol.questions}
-    titles[REVISED] = _("revised")
+    titles[REVISED] = _("revised (see its new version)")
     return " · ".join(titles.get(key, key) for key in dropped_by(verdict)) or verdict.reason
 
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from django.db.models import Q
-
 from annotation.models import Story, StoryRevision, Study
 
 Passage = tuple[str, str, str, str]
@@ -13,13 +11,18 @@ Passage = tuple[str, str, str, str]
 
 
 def revisions_of(study: Study, story: Story) -> list[tuple[StoryRevision, list[Passage]]]:
-    """Return the revisions that made and that replaced this version, with a passage of each changed text."""
+    """Return the revisions from the first to the newest version, with a passage of each changed text."""
     if not study.protocol.revisable:
         return []
-    found = StoryRevision.objects.filter(Q(after=story) | Q(before=story)).order_by("pk")
+    of_core = StoryRevision.objects.filter(before__study=study, before__core_id=story.core_id)
+    found, versions = list(of_core.order_by("at", "pk").select_related("before", "after", "by")), {story.pk}
+    for one in (*reversed(found), *found):  # first to the earlier versions, then to the later ones
+        if {one.before_id, one.after_id} & versions:
+            versions |= {one.before_id, one.after_id}
     return [
         (one, [changed_passage(*texts) for texts in one.changed_texts().values()])
-        for one in found.select_related("before", "after", "by")
+        for one in found
+        if one.before_id in versions
     ]
 
 

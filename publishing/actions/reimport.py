@@ -1,6 +1,6 @@
 """Importing a release directory as a study: its settings, and the rows that its files provide."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.actions.statements import describe_data
 from publishing.errors import UnusableRelease
 from publishing.files import jsonl
-from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
+from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, Row, story_paths
 from publishing.filters import ONE_OF_EACH
 from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
@@ -72,9 +72,10 @@ def import_release(
     """Create a study from a release's stories, in one transaction.
 
     It takes over description, statement and sides of the right answers; not the DOI, which names the release.
-    Without votes, the study is a draft to be judged anew. With votes, it is closed: its people are new,
-    qualified, anonymous annotators, and each counted vote keeps its times. A release holds no surplus
-    votes, so none are imported. Raise :class:`UnusableRelease`, and the errors of ``annotation.actions``.
+    Without votes, the study is a draft of the newest versions, to be judged anew. With votes, it is closed:
+    its people are new, qualified, anonymous annotators, each counted vote keeps its times, and old versions
+    of stories are there. A release holds no surplus votes, so none are imported. Raise
+    :class:`UnusableRelease`, and the errors of ``annotation.actions``.
     """
     report = check_release(directory, with_machine_validation=False)
     described = report.description
@@ -97,23 +98,25 @@ def import_release(
         study=study, **{name: described.document[name] for name in ("salt", "medians")}
     )
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
-    stories = 0
+    stories, votes = 0, 0
+    revisions = list(sound_revisions(CheckedRelease(directory)))
+    old = set() if crowd else {row["revised_from"] for row in revisions}
     for path in story_paths(described.rule).values():
-        if (directory / path).stat().st_size:  # else there is no such story
-            name = f"{described.document['study']}-{described.document['number']}/{path}"
-            with story_file(directory, path, described) as file:
+        name = f"{described.document['study']}-{described.document['number']}/{path}"
+        with story_file(directory, path, described, without=old) as file:
+            if file.stat().st_size:  # else there is no such story
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
-            stories += job.stories_added
-    _import_revisions(study, directory, by, now)
-    votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
+                stories += job.stories_added
     if crowd:
-        _import_decisions(study, directory, by, now)
+        votes = _import_votes(study, directory, described, crowd, note, by, now)
+        _import_decisions(study, directory, by, now)  # which may be about stories that are old versions now
+        _import_revisions(study, revisions, by, now)
     study.refresh_from_db()
     return Imported(study, stories, votes, crowd)
 
 
-def _import_revisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
-    for row in sound_revisions(CheckedRelease(directory)):
+def _import_revisions(study: Study, revisions: Sequence[Row], by: User | None, now: datetime) -> None:
+    for row in revisions:
         actions.record_revision(
             before=study.stories.get(story_id=row["revised_from"]),
             after=study.stories.get(story_id=row["story_id"]),
@@ -251,19 +254,26 @@ def _served_at(vote: CountedVote) -> datetime:
 
 
 @contextmanager
-def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
-    """Provide the stories of a file in a form that their protocol imports.
+def story_file(
+    directory: Path, path: str, description: Description, *, without: Collection[str] = ()
+) -> Iterator[Path]:
+    """Provide the stories of a file, ``without`` those with these ids, in a form that their protocol imports.
 
     Story-data rows already have it. Items are written as the rows from which their protocol reads them.
     """
-    if description.layout.question_sets:
+    is_ready = bool(description.layout.question_sets)
+    if is_ready and not without:
         yield directory / path
         return
     protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
         for line in CheckedRelease(directory).lines(path):
-            facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
-            story = StoryRow("", 0, content=line.row["item"], **facts)
-            file.write(jsonl.line(protocol.source_row(story)))
+            row = line.row
+            if row["story_id"] in without:
+                continue
+            if not is_ready:
+                facts = {name: row[name] for name in (*PROVENANCE, *PREDICTED)}
+                row = protocol.source_row(StoryRow("", 0, content=row["item"], **facts))
+            file.write(jsonl.line(row))
         file.flush()
         yield Path(file.name)

@@ -297,7 +297,7 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
                 facts=facts,
                 chunks=reported(chunks, report, Stage.STORIES, total),
                 skips=skips,
-                revisions=story_stream.revision_rows(release.study),
+                revisions=story_stream.revision_rows(release.study, until=release.answers_until),
                 previous=previous,
                 baseline=baseline,
                 report=report,

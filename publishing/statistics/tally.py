@@ -37,6 +37,7 @@ class _Kind:
     """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    revised: int = 0  # old versions of stories, which are in no outcome
     texts: DistinctStrings = field(default_factory=DistinctStrings)
     dropped_texts: DistinctStrings = field(default_factory=DistinctStrings)
     """Texts that votes dropped."""
@@ -48,10 +49,13 @@ class _Kind:
 
     def count(self, story: ReleasedStory, verdict: Verdict) -> None:
         """Count a story's outcome and its text."""
+        if verdict.reason == REVISED:
+            self.revised += 1
+            return
         self.outcomes[verdict.outcome] += 1
         if verdict.outcome is Outcome.KEPT:
             self.texts.add(story.text_hash)
-        elif verdict.outcome is Outcome.DROPPED and verdict.reason not in (DUPLICATE, REVISED):
+        elif verdict.outcome is Outcome.DROPPED and verdict.reason != DUPLICATE:
             self.dropped_texts.add(story.text_hash)
 
 
@@ -251,12 +255,13 @@ class StatisticsTally:
         """Return counts, retention, and the number of distinct X, Y and Z in kept stories."""
         kinds = list(kinds)
         outcomes = sum((kind.outcomes for kind in kinds), Counter[Outcome]())
-        generated = sum(outcomes.values())
+        generated, revised = sum(outcomes.values()), sum(kind.revised for kind in kinds)
         return {
             "generated": generated,
             "kept": outcomes[Outcome.KEPT],
             "dropped": outcomes[Outcome.DROPPED],
             "incomplete": outcomes[Outcome.INCOMPLETE],
+            **({"revised": revised} if revised else {}),
             "retention": rounded(outcomes[Outcome.KEPT] / generated) if generated else None,
             "unique_texts": count_together(kind.texts for kind in kinds),
             **{

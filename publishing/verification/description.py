@@ -58,6 +58,10 @@ _COUNTS = (
     "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
     "dropped_by_reason",
 )  # fmt: skip
+_COUNTED = Kind(
+    f"an object with {', '.join(_COUNTS)}, and with revised if there are old versions",
+    lambda value: isinstance(value, dict) and [name for name in value if name != "revised"] == [*_COUNTS],
+)
 _DOCUMENT: dict[str, Shape] = {
     "study": NAME,
     "title": NAME,
@@ -77,7 +81,7 @@ _DOCUMENT: dict[str, Shape] = {
     "filter": {"name": one_of(FILTER_NAMES), "rule": ANYTHING, "parameters": _PARAMETERS},
     "salt": NAME,
     "medians": _MEDIANS,
-    "counts": dict.fromkeys(_COUNTS, ANYTHING),
+    "counts": _COUNTED,
     "sources": [{"file": TEXT, "sha256": TEXT, "license": TEXT, "stories": COUNT}],
     "plan": or_null(_PLANNED),
     "previous": _PREVIOUS,

@@ -52,6 +52,9 @@ def check(release: CheckedRelease) -> None:
     for page in filter(Path.is_file, (directory / path for path in shown)):
         # The plan in release.json repeats the consent text, with its contact.
         stated |= {id_ for id_ in _ids(page.read_text("utf-8", errors="replace")) if b"@" in id_}
+    for line in again.lines(rows.REVISIONS_PATH) if (directory / rows.REVISIONS_PATH).is_file() else ():
+        # Its texts are those of stories.
+        _search(release, rows.REVISIONS_PATH, line.number, str(line.row.get("reason")).encode(), names, set())
     for path in (*_ABOUT_STORIES, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
         if not (directory / path).is_file():
             continue

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
@@ -153,13 +154,17 @@ _SKIP: Shape = {
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
 }
+_REASON = Kind(
+    f"a text of 1 to {LONGEST_STATEMENT} characters",
+    lambda value: NAME.fits(value) and len(value) <= LONGEST_STATEMENT and "\0" not in value,
+)
 _REVISION: Shape = {
     **dict.fromkeys(("story_id", "revised_from"), NAME),
     **{name: [NAME] for name in ("changed", "before", "after")},
-    "reason": NAME,
+    "reason": _REASON,
     "revised_at": MOMENT,
 }
-_DECIDED: dict[str, Shape] = {"reason": NAME, "decided_at": MOMENT}
+_DECIDED: dict[str, Shape] = {"reason": _REASON, "decided_at": MOMENT}
 _DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
 _LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
 _QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts import rate_limits, views
+from accounts.back_office import show
 from accounts.models import User
 from accounts.rate_limits import Limit
 
@@ -162,3 +163,8 @@ def test_a_proxy_that_names_no_client_is_told_of_once(
             "/sign-in/", {"username": "x", "password": "y"}
         )
     assert caplog.text.count("PROXIES is 2, but a request came with 1 addresses") == 1
+
+
+def test_the_back_office_takes_no_option_that_it_would_ignore() -> None:
+    with pytest.raises(TypeError, match="no filters"):
+        show(User, "username", filters=("username",))

@@ -15,6 +15,7 @@ from annotation.actions.alerts import note_progress
 from annotation.actions.given_items import GivenRow
 from annotation.errors import InvalidInput, ReasonMissing, WrongState
 from annotation.models import (
+    Adjudication,
     Assignment,
     Enrollment,
     Event,
@@ -307,3 +308,21 @@ def test_a_file_is_imported_again_after_a_revision() -> None:
     revise(first(study))
     builders.import_rows(study, ROWS)
     assert study.stories.count() == 3
+
+
+def test_nobody_decides_about_an_old_version() -> None:
+    study = inspected()
+    old = first(study)
+    new = revise(old)
+    told: dict[str, Any] = {"verdict": Adjudication.Verdict.VALID, "reason": "Fine.", "by": None}
+    with pytest.raises(WrongState, match="newest version"):
+        actions.adjudicate(story=old, now=timezone.now(), **told)
+    assert actions.adjudicate(story=new, now=timezone.now(), **told).story == new
+
+
+def test_white_space_alone_makes_no_new_version() -> None:
+    study = inspected()
+    text = first(study).content["narrative"]
+    with pytest.raises(InvalidInput, match="the same as the old one"):
+        revise(first(study), f"  {text.replace(' ', '  ', 1)} \n")
+    assert not StoryRevision.objects.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from annotation import actions
+from annotation import actions, locks
 from annotation.actions import revisions, serving
 from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Story, StoryRevision, Vote
@@ -132,3 +133,25 @@ def test_control_without_locks_an_old_version_is_given_out(monkeypatch: pytest.M
     revised, _outcomes = overtaken_claim(monkeypatch)
     assert revised == [True]
     assert Story.objects.get(is_old_version=True).story_id in leased()
+
+
+def test_a_revision_waits_for_no_import() -> None:
+    study = inspected()
+    begun, decided = threading.Event(), threading.Event()
+
+    def file_coming_in() -> None:
+        with locks.one_file(study.pk):
+            begun.set()
+            assert decided.wait(timeout=20)
+
+    def revising() -> Story:
+        assert begun.wait(timeout=20)
+        try:
+            return revise(first(study))
+        finally:
+            decided.set()
+
+    _none, refusal = race(file_coming_in, revising)
+    assert isinstance(refusal, WrongState)
+    assert "An import is running" in str(refusal)
+    assert revise(first(study)).story_id == "narrative-1.r2"

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Enrollment, Story, StoryRevision, Study, Vote
 from annotation.rules import Refusal
+from dashboard.actions import move_study
 from dashboard.figures import compute, store
+from publishing.actions import releases as publishing_actions
 from publishing.card import CARD_PATH
 from publishing.comparison.changes import CHANGES_PATH
 from publishing.verification import check_release
@@ -28,6 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 KEPT, DROPPED = "story-data/test.jsonl", "annotations/dropped-stories.jsonl"
 REVISIONS, VOTES = "annotations/revisions.jsonl", "annotations/votes.jsonl"
+GAPS = ("consent_edited", "pay", "mail", "no_test")
 REASON = "“Otto needs the stand” gave it away; ask rosa@example.org."
 
 
@@ -68,10 +72,48 @@ def statistics(place: Path) -> dict[str, Any]:
     return found
 
 
+def test_a_revision_after_the_answers_were_frozen_is_in_the_next_release() -> None:
+    study = inspected()
+    for person in builders.qualified(study, 2):
+        answers(person)
+    release = publishing_actions.request_release(study=study, by=None, now=timezone.now())
+    publishing_actions._start(release.pk, now=timezone.now())
+    revise(first(study))
+    publishing_actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    place = release.directory
+    report = check_release(place)
+    assert report.is_sound, report.shown
+    assert [row["story_id"] for row in rows(place, KEPT)] == ["narrative-1", "narrative-2"]
+    assert not (place / REVISIONS).exists()
+    assert "revised" not in json.loads((place / "release.json").read_bytes())["counts"]
+    assert (published(study).directory / REVISIONS).exists()
+
+
+def test_a_revision_is_a_deviation_from_the_plan_and_no_row_of_the_imported_file() -> None:
+    study = inspected(opened=False, contact="team@lab.test")
+    move_study(study=study, move="open", campaigns=None, accepted=GAPS, by=None, now=timezone.now())
+    study.refresh_from_db()
+    for person in builders.qualified(study, 2):
+        answers(person)
+    release = publishing_actions.request_release(study=study, by=None, now=timezone.now())
+    revise(first(study))  # before the build begins, which fixes what is in it
+    for person in builders.qualified(study, 2):
+        answers(person)
+    publishing_actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    place = release.directory
+    described = json.loads((place / "release.json").read_bytes())
+    assert "story revised: narrative-1.r2" in [one["what"] for one in described["plan"]["deviations"]]
+    assert "Nothing was changed since then" not in (place / CARD_PATH).read_text(encoding="utf-8")
+    assert [one["stories"] for one in described["sources"]] == [2]
+
+
 @OLD_RDFLIB_NAME
-def test_a_release_has_both_versions_and_says_why(tmp_path: Path) -> None:
+def test_a_release_has_both_versions_and_says_why(tmp_path: Path, client: Client) -> None:
     study = revised_study()
     place = published(study).directory
+    assert "&quot;revisions&quot;" in client.get(f"/releases/{study.slug}/1/").content.decode()
     report = check_release(place)
     assert report.is_sound, report.shown
     assert [row["story_id"] for row in rows(place, KEPT)] == ["narrative-1.r2"]
@@ -89,11 +131,12 @@ def test_a_release_has_both_versions_and_says_why(tmp_path: Path) -> None:
     assert {name: described[name] for name in ("kept", "dropped", "incomplete")} == {
         name: fared[name] for name in ("kept", "dropped", "incomplete")
     }
-    assert (described["stories"], fared["generated"], described["votes"]) == (3, 3, len(rows(place, VOTES)))
+    assert (described["stories"], fared["generated"], described["votes"]) == (2, 2, len(rows(place, VOTES)))
+    assert (described["revised"], fared["revised"], fared["retention"]) == (1, 1, 0.5)
     assert statistics(place)["agreement"]["open"]["stories"] == 3
     assert described["dropped_by_reason"] == {"open": 1, "revised": 1}
     card = (place / CARD_PATH).read_text(encoding="utf-8")
-    assert "1 of 2 (50.0 %) drafts were revised" in " ".join(card.split())
+    assert "1 of 2 (50.0 %) drafts was revised" in " ".join(card.split())
     assert "config_name: revisions" in card
     assert "config_name: revisions" in card.partition("dataset_info")[2]
     for place_of in ("croissant.json", "MANIFEST"):
@@ -116,6 +159,7 @@ def test_figures_of_the_study_agree_with_its_release() -> None:
     assert figures.document
     document = figures.document
     assert document["statistics"]["stories"] == statistics(place)["stories"]
+    assert [document["verdicts"][name] for name in ("stories", "kept", "dropped")] == [2, 1, 1]
     assert document["verdicts"]["dropped_by_question"] == {"open": 1}
     votes = document["votes"]
     assert (votes["counted"], votes["wanted"], document["started"]) == (6, 6, 0)
@@ -144,7 +188,7 @@ def test_a_draft_that_was_revised_early_is_settled() -> None:
     assert statistics(place)["agreement"]["open"]["stories"] == 2
     card = " ".join((place / CARD_PATH).read_text(encoding="utf-8").split())
     assert "| stories with 2 votes | 2 |" in card
-    assert "1 old version lacked votes when revised" in card
+    assert "in the agreement if there were all of them" in card
     assert len(rows(place, VOTES)) == 5
 
 
@@ -167,7 +211,8 @@ def test_a_release_is_imported_with_its_revisions() -> None:
     draft, _ = imported(place, "draft")
     offered = draft.stories.filter(has_free_slot=True).values_list("story_id", flat=True)
     assert sorted(offered) == ["narrative-1.r3", "narrative-2"]
-    assert StoryRevision.objects.filter(after__study=draft).count() == 2
+    assert draft.stories.count() == 2
+    assert not StoryRevision.objects.filter(after__study=draft).exists()
     assert broken_promises() == []
 
 
@@ -207,6 +252,10 @@ def test_what_somebody_changed_by_hand_is_found() -> None:
         (REVISIONS, b'"' + at, b'"yesterday', "revised_at"),
         (REVISIONS, whole[place / REVISIONS], b"", "There are no revisions"),
         (REVISIONS, whole[place / REVISIONS], 2 * whole[place / REVISIONS], "in two revisions"),
+        (REVISIONS, b"gave it away", b"gave it away" * 99, "1 to 1000 characters"),
+        (REVISIONS, b"gave it away", b"said rosa@example.org", "looks like an e-mail address"),
+        ("release.json", b'"revised": 1,', b'"revised": 2,', "counts.revised is 2; recomputed it is 1"),
+        ("statistics.json", b'"generated": 2,', b'"generated": 3,', "generated is 3"),
         (DROPPED, b'"reason":"revised"', b'"reason":"open"', "by its revision it is dropped (revised)"),
         (DROPPED, b'"reason":"open"', b'"reason":"revised"', "by its votes it is dropped (open)"),
         (KEPT, b"Where will Lina turn", b"Where does Lina turn", "do not differ in its texts alone"),

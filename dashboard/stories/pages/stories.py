@@ -1,6 +1,7 @@
 """Stories of a study: the list, one story, imports, and votes as a file."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
 from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
@@ -169,10 +171,15 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
         raise Http404
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
+    is_newest = found.role == Story.Role.MAIN and not found.is_old_version
     context = about(study, found) | {
         "story": found,
-        "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
+        "may_review": is_newest and Right.REVIEW in rights_in(request.user, study),
     }
+    if is_newest and study.protocol.revisable:
+        with suppress(WrongState):
+            actions.check_revisable(story=found, study=study)
+            context["may_revise"] = Right.CHANGE in rights_in(request.user, study)
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
         search = form.search()

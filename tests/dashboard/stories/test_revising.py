@@ -14,7 +14,8 @@ from annotation import actions
 from annotation.models import Membership, StoryRevision, Study
 from dashboard.stories.versions import changed_passage
 from tests import builders
-from tests.annotation.test_revisions import ROWS, TEXT, first, holding, inspected, vote
+from tests.annotation.pages import at, text_of
+from tests.annotation.test_revisions import ROWS, TEXT, first, holding, inspected, revise, vote
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_root")]
 
@@ -48,6 +49,10 @@ def test_both_versions_say_what_was_revised_and_why() -> None:
     assert person.pseudonym not in made
     assert "narrative-1" in client.get(f"/studies/study/people/{person.pseudonym}/").content.decode()
     assert "revise/" not in old
+    assert old.index("This is an old version.") < old.index("Verdict so far")
+    assert "from narrative-1, " in made
+    assert "Story revised" in made
+    assert "Story revised" in old
     assert "narrative-1 has been revised." in client.get(f"{PAGE}revise/", follow=True).content.decode()
     listed = client.get("/studies/study/stories/").content.decode()
     assert ">narrative-1.r2<" in listed
@@ -55,6 +60,19 @@ def test_both_versions_say_what_was_revised_and_why() -> None:
     assert "dropped: revised" in listed
     exported = b"".join(client.get("/studies/study/stories/votes.csv")).decode()
     assert re.search(rf"\bnarrative-1\b.*{person.pseudonym}|{person.pseudonym}.*\bnarrative-1\b", exported)
+
+
+def test_whoever_judged_the_old_version_reads_that_the_story_was_changed() -> None:
+    study = inspected()
+    person, other = builders.qualified(study, 2)
+    vote(holding(person, first(study)))
+    revise(first(study))
+    told = "You have read an earlier version of this story."
+    for one in (person, other):
+        while (held := builders.claim(one)).story.story_id != "narrative-1.r2":
+            assert told not in text_of(at(one, "stories/").document)
+            vote(held)
+        assert (told in text_of(at(one, "stories/").document)) == (one == person)
 
 
 def test_what_cannot_be_saved_stays_in_the_form() -> None:
@@ -136,6 +154,19 @@ def test_a_closed_study_says_so_before_anybody_writes() -> None:
     told = client.get(f"{PAGE}revise/", follow=True)
     assert told.redirect_chain[-1][0] == PAGE
     assert "open or paused" in told.content.decode()
+    assert "revise/" not in client.get(PAGE).content.decode()
+
+
+def test_the_page_of_each_version_shows_all_steps_and_no_others() -> None:
+    study = inspected()
+    client = signed_in(study)
+    second = revise(first(study))
+    third = revise(second, "Lina leaves it by the door.")
+    other = revise(study.stories.get(story_id="narrative-2"), "Tom puts the key away.")
+    for story in (first(study), second, third):
+        page = client.get(f"/studies/study/stories/{story.story_id}/").content.decode()
+        assert page.count("<ins>") == 2
+        assert other.story_id not in page.partition("Versions")[2]
 
 
 def test_the_list_finds_old_versions_as_dropped_and_not_as_incomplete() -> None:
