@@ -53,6 +53,7 @@ class Reason(enum.StrEnum):
     PROTOCOL_CHANGED = "protocol_changed"
     CAP_REACHED = "cap_reached"
     NOTHING_FREE = "nothing_free"
+    NOTHING_GIVEN = "nothing_given"
     ALL_DONE = "all_done"
     NOT_QUALIFIED_THERE = "not_qualified_there"
     EXCLUDED = "excluded"

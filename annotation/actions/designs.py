@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
@@ -220,13 +220,25 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: boo
     if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
         enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
-    theirs = Assignment.objects.filter(enrollment=enrollment, state__in=states)
-    held = list(theirs.select_for_update(of=("self",), no_key=True))
+    free_held(enrollment.assignments.all(), states, given=given)
+
+
+def free_held(
+    theirs: QuerySet[Assignment], states: Collection[State], *, given: bool = False
+) -> list[Assignment]:
+    """Free those of an annotator's assignments that are in these states, and return them.
+
+    This waits for a sweep that ends their lease. Callers hold the enrollment's lock.
+    """
+    waiting = theirs.filter(state__in=HELD).select_related("story", "enrollment__study")
+    locked = waiting.select_for_update(of=("self",), no_key=True)
+    held = [one for one in locked if one.state in states]
     if len(held) > 1:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
         let_go(held=held, given=given)
-        settle_slots(study=enrollment.study, stories=[one.story_id for one in held])
+        settle_slots(study=held[0].enrollment.study, stories=[one.story_id for one in held])
+    return held
 
 
 def lock_story_of(assignment: Assignment) -> None:
