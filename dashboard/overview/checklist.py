@@ -17,6 +17,7 @@ from annotation.actions.studies import lacks_checks
 from annotation.design import fills_exactly
 from annotation.models import Story, Study
 from annotation.strata import fill_of_strata
+from dashboard.people.listing import given_to_nobody
 from dashboard.quality.hidden_checks import too_few_checks
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent
@@ -78,6 +79,7 @@ def checklist(study: Study) -> list[Step]:
         Step("test", study.gate != Study.Gate.MISSING, test),
         Step("stories", has_stories, _("Stories to judge")),
         *_checks(study),
+        *_given(study),
         *([] if study.environment == Environment.REHEARSAL else _of_real_studies(study)),
     ]
 
@@ -118,6 +120,13 @@ def _design(study: Study) -> list[Step]:
     each = ", ".join(f"{each.name}: {each.participants.normalize():.4g}" for each in strata)
     text = _("A design that comes out exactly. Its strata need different numbers of participants: %s") % each
     return [Step("design", False, text, blocks=False)]
+
+
+def _given(study: Study) -> list[Step]:
+    """Return a step if nobody is given some of the stories of a study that serves given ones only."""
+    left = given_to_nobody(study)
+    text = _("A participant for every story. Given to nobody so far: %s") % left
+    return [Step("given", False, text, blocks=False)] if left else []
 
 
 def proxies_step(request: HttpRequest) -> list[Step]:

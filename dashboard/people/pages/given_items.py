@@ -12,7 +12,7 @@ from annotation.actions import GivenRow, give_items, take_items_back
 from annotation.models import Enrollment, Study
 from annotation.rights import Right, by_and_now, form_page, write_page
 from dashboard.http import ErrorsInForm, form_token, render_form
-from dashboard.people.listing import progress_of
+from dashboard.people.listing import given_to_nobody, progress_of
 from dashboard.queries import get_enrollment
 from dashboard.settings.forms import prose
 
@@ -60,8 +60,12 @@ def given_items(request: HttpRequest, study: Study) -> HttpResponse:
             said = _("Stories given: %(stories)s. Participants who get them first: %(people)s.")
             messages.success(request, said % {"stories": len(rows), "people": people})
             return redirect("dashboard:given_items", slug=study.slug)
-    people = progress_of(Enrollment.objects.filter(study=study))
-    context = {"form": form, "people": people, "token": form_token(request) or uuid4()}
+    context = {
+        "form": form,
+        "people": progress_of(Enrollment.objects.filter(study=study)),
+        "to_nobody": given_to_nobody(study),
+        "token": form_token(request) or uuid4(),
+    }
     return render_form(request, "dashboard/people/given_items.html", context)
 
 
