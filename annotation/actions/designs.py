@@ -220,19 +220,13 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: boo
     if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
         enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
-    free_held(enrollment.assignments.all(), states, given=given)
+    free_held(enrollment.assignments.filter(state__in=states), given=given)
 
 
-def free_held(
-    theirs: QuerySet[Assignment], states: Collection[State], *, given: bool = False
-) -> list[Assignment]:
-    """Free those of an annotator's assignments that are in these states, and return them.
-
-    This waits for a sweep that ends their lease. Callers hold the enrollment's lock.
-    """
-    waiting = theirs.filter(state__in=HELD).select_related("story", "enrollment__study")
-    locked = waiting.select_for_update(of=("self",), no_key=True)
-    held = [one for one in locked if one.state in states]
+def free_held(theirs: QuerySet[Assignment], *, given: bool = False) -> list[Assignment]:
+    """Free and return these assignments of an annotator, whose enrollment callers have locked."""
+    rows = theirs.select_related("story", "enrollment__study")
+    held = list(rows.select_for_update(of=("self",), no_key=True))
     if len(held) > 1:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:

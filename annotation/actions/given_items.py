@@ -1,13 +1,12 @@
 """Give stories to people by name, and take back what they have not answered. See docs/adr/0048."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User, locked
@@ -43,33 +42,29 @@ def give_items(
     led to, also if the list is refused. Raise :class:`InvalidInput` with a line per wrong row; then nothing
     is given.
     """
-    address_of = _look_up({row.person for row in rows}, study, by=by, now=now)
-    return _give(study, rows, address_of, f"form {token}" if token else "", by=by, now=now)
+    rows = _by_pseudonym(rows, study, by=by, now=now)
+    return _give(study, rows, f"form {token}" if token else "", by=by, now=now)
 
 
 @transaction.atomic
-def _look_up(names: Collection[str], study: Study, *, by: User | None, now: datetime) -> dict[int, str]:
-    """Return which of the names is the confirmed address of which annotator of the study, and log it."""
+def _by_pseudonym(
+    rows: Sequence[GivenRow], study: Study, *, by: User | None, now: datetime
+) -> list[GivenRow]:
+    """Replace the confirmed addresses of people in the study by their pseudonyms, and log these looks."""
     confirmed = PlatformIdentity.objects.filter(
         platform=PlatformIdentity.Platform.EMAIL, environment=study.environment, confirmed_at__isnull=False
     )
-    address_of = dict(confirmed.filter(person__in=names).values_list("annotator_id", "person"))
-    subject, type = "found by an e-mail address", Event.Type.IDENTITY_SHOWN
-    for person in Enrollment.objects.filter(study=study, annotator__in=address_of).select_related("study"):
-        record_about(person=person, type=type, by=by, now=now, subject=subject)
-    return address_of
+    of = dict(confirmed.filter(person__in={row.person for row in rows}).values_list("annotator", "person"))
+    people = list(Enrollment.objects.filter(study=study, annotator__in=of).select_related("study"))
+    for person in people:
+        looked = {"type": Event.Type.IDENTITY_SHOWN, "subject": "found by an e-mail address"}
+        record_about(person=person, by=by, now=now, **looked)
+    pseudonyms = {of[person.annotator_id]: person.pseudonym for person in people}
+    return [row._replace(person=pseudonyms.get(row.person, row.person)) for row in rows]
 
 
 @transaction.atomic
-def _give(
-    study: Study,
-    rows: Sequence[GivenRow],
-    address_of: Mapping[int, str],
-    form: str,
-    *,
-    by: User | None,
-    now: datetime,
-) -> int:
+def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None, now: datetime) -> int:
     """Lock the study, so that its votes per story and its design stay, then people, then stories."""
     study = locked(study)
     if form and (before := study.events.filter(type=Event.Type.ITEMS_GIVEN, subject=form).count()):
@@ -80,7 +75,9 @@ def _give(
         raise InvalidInput(_("This study has a design, which decides who gets which story."))
     if study.most_votes:
         raise InvalidInput(_("Each story gets votes here until it is decided, so none can be given by name."))
-    people = _lock_people(study, {row.person for row in rows}, address_of)
+    named = Enrollment.objects.filter(study=study, pseudonym__in={row.person for row in rows}).order_by("pk")
+    locked_people = named.select_related("study").select_for_update(of=("self",), no_key=True)
+    people = {person.pseudonym: person for person in locked_people}
     kept_out = {person.pk for person in people.values() if queries.kept_out(person)}
     found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
     stories = dict(found.values_list("story_id", "pk"))
@@ -101,7 +98,7 @@ def _give(
         last = person.stories_submitted + held[person.pk] + len(given[person]) + 1 if person else 0
         last += most_checks_among(last, every=study.check_every)
         newer = revised.get(row.story_id, "")
-        if problem := _problem(row, person, story, free, last, had, kept_out=kept_out, newer=newer):
+        if problem := _problem(row, person, story, free, last, had, kept_out, newer):
             problems.append(_("Line %(line)s: %(problem)s") % {"line": row.line, "problem": problem})
         elif person and story:
             taken[story].add(free)
@@ -126,21 +123,13 @@ def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -
     The one on their screen stays given.
     """
     person = lock_person(enrollment.pk)
-    freed = free_held(person.assignments.filter(given=True), (Assignment.State.RESERVED,), given=True)
+    given = person.assignments.filter(given=True, state__in=HELD)
+    list(given.select_for_update(no_key=True))  # if a sweep makes the one on their screen reserved just now
+    freed = free_held(given.filter(state=Assignment.State.RESERVED), given=True)
     if freed:
         type, note = Event.Type.ITEMS_TAKEN_BACK, ", ".join(one.story.story_id for one in freed)
         record_about(person=person, type=type, by=by, now=now, subject=f"stories: {len(freed)}", note=note)
     return len(freed)
-
-
-def _lock_people(
-    study: Study, names: Collection[str], address_of: Mapping[int, str]
-) -> dict[str, Enrollment]:
-    """Lock the named enrollments in the order of their ids, and return them by these names."""
-    people = Enrollment.objects.filter(Q(pseudonym__in=names) | Q(annotator__in=address_of), study=study)
-    found = people.select_related("study").order_by("pk").select_for_update(of=("self",), no_key=True)
-    named = {name: one for one in found for name in (one.pseudonym, address_of.get(one.annotator_id))}
-    return {name: one for name, one in named.items() if name}
 
 
 def _problem(
@@ -150,14 +139,10 @@ def _problem(
     free: int | None,
     last: int,
     had: Collection[tuple[int, int]],
-    *,
     kept_out: Collection[int],
     newer: str,
 ) -> str:
-    """Return why the row's story cannot be given to its person, or "". It would be their ``last`` story.
-
-    ``kept_out``: who may not join; ``newer``: the id of the story's next version.
-    """
+    """Return why the row's story cannot be given to its person, or "". It would be their ``last`` story."""
     if newer:
         said = _("“%(story_id)s” was revised. Give “%(newer)s”.")
     elif story is None:

@@ -343,7 +343,9 @@ def _adaptive_problems(study: Study) -> dict[str, str]:
     if not study.most_votes:
         return {}
     if study.only_given:
-        said = _("Stories given by name all get as many votes. Choose another order, or no votes at most.")
+        said = _(
+            "Stories given by name get the same number of votes. Leave this empty, or choose another order."
+        )
         return {"most_votes": said}
     numbers = {"least": study.votes_per_story, "most": study.most_votes}
     problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
