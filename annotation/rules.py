@@ -30,7 +30,6 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
     "withdrawn": frozenset(),
 }
 
-
 CENT = Decimal("0.01")
 BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
 """States from which a researcher can let an annotator take the test again."""

@@ -42,14 +42,12 @@ def give_items(
     led to, also if the list is refused. Raise :class:`InvalidInput` with a line per wrong row; then nothing
     is given.
     """
-    rows = _by_pseudonym(rows, study, by=by, now=now)
+    rows = _by_pseudonym(rows, study, by, now)
     return _give(study, rows, f"form {token}" if token else "", by=by, now=now)
 
 
 @transaction.atomic
-def _by_pseudonym(
-    rows: Sequence[GivenRow], study: Study, *, by: User | None, now: datetime
-) -> list[GivenRow]:
+def _by_pseudonym(rows: Sequence[GivenRow], study: Study, by: User | None, now: datetime) -> list[GivenRow]:
     """Replace the confirmed addresses of people in the study by their pseudonyms, and log these looks."""
     confirmed = PlatformIdentity.objects.filter(
         platform=PlatformIdentity.Platform.EMAIL, environment=study.environment, confirmed_at__isnull=False
@@ -57,8 +55,8 @@ def _by_pseudonym(
     of = dict(confirmed.filter(person__in={row.person for row in rows}).values_list("annotator", "person"))
     people = list(Enrollment.objects.filter(study=study, annotator__in=of).select_related("study"))
     for person in people:
-        looked = {"type": Event.Type.IDENTITY_SHOWN, "subject": "found by an e-mail address"}
-        record_about(person=person, by=by, now=now, **looked)
+        subject = "found by an e-mail address"
+        record_about(person=person, type=Event.Type.IDENTITY_SHOWN, by=by, now=now, subject=subject)
     pseudonyms = {of[person.annotator_id]: person.pseudonym for person in people}
     return [row._replace(person=pseudonyms.get(row.person, row.person)) for row in rows]
 
@@ -81,9 +79,7 @@ def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None,
     kept_out = {person.pk for person in people.values() if queries.kept_out(person)}
     found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
     stories = dict(found.values_list("story_id", "pk"))
-    revisions = StoryRevision.objects.filter(
-        before__study=study, before__story_id__in={row.story_id for row in rows} - stories.keys()
-    )
+    revisions = StoryRevision.objects.filter(before__study=study)
     revised = dict(revisions.values_list("before__story_id", "after__story_id"))
     lock_in_order(found)
     taken = slots_taken(stories.values())

@@ -74,12 +74,13 @@ def checklist(study: Study) -> list[Step]:
         Study.Gate.NOT_REQUIRED: _("No test is required"),
         Study.Gate.MISSING: _("A test with an answer key, or the decision to have no test"),
     }.get(Study.Gate(study.gate), _("A test with an answer key"))
+    given = _("A participant for every story. Given to nobody so far: %s")
     return [
         Step("consent", study.consent_version > 0, _("A consent text")),
         Step("test", study.gate != Study.Gate.MISSING, test),
         Step("stories", has_stories, _("Stories to judge")),
         *_checks(study),
-        *_given(study),
+        *([Step("given", False, given % left, blocks=False)] if (left := given_to_nobody(study)) else []),
         *([] if study.environment == Environment.REHEARSAL else _of_real_studies(study)),
     ]
 
@@ -120,13 +121,6 @@ def _design(study: Study) -> list[Step]:
     each = ", ".join(f"{each.name}: {each.participants.normalize():.4g}" for each in strata)
     text = _("A design that comes out exactly. Its strata need different numbers of participants: %s") % each
     return [Step("design", False, text, blocks=False)]
-
-
-def _given(study: Study) -> list[Step]:
-    """Return a step if nobody is given some of the stories of a study that serves given ones only."""
-    left = given_to_nobody(study)
-    text = _("A participant for every story. Given to nobody so far: %s") % left
-    return [Step("given", False, text, blocks=False)] if left else []
 
 
 def proxies_step(request: HttpRequest) -> list[Step]:

@@ -102,9 +102,8 @@ def progress_of(people: QuerySet[Enrollment]) -> QuerySet[Any]:
 
 def given_to_nobody(study: Study) -> int:
     """Count the stories that nobody is given or has answered, if the study serves only given ones."""
-    taken = Assignment.objects.living().filter(story=OuterRef("pk"))
-    left = Story.objects.wanted().filter(~Exists(taken), study=study)
-    return left.count() if study.only_given else 0
+    taken = Exists(Assignment.objects.living().filter(story=OuterRef("pk")))
+    return Story.objects.wanted().filter(~taken, study=study).count() if study.only_given else 0
 
 
 def undecided_people(study: Study) -> QuerySet[Enrollment]:

@@ -16,9 +16,6 @@ from dashboard.people.listing import given_to_nobody, progress_of
 from dashboard.queries import get_enrollment
 from dashboard.settings.forms import prose
 
-HEADERS = ("id", "story_id")
-"""Names of the first column of a table, whose first line is no story."""
-
 
 class ItemsForm(forms.Form):
     """Lines of story ids, each with its participant, or all for one."""
@@ -38,13 +35,13 @@ class ItemsForm(forms.Form):
 
     def clean_stories(self) -> list[GivenRow]:
         rows, everybody = [], self.cleaned_data.get("person", "")
-        lines = self.cleaned_data["stories"].removeprefix("\ufeff").splitlines()
+        lines = self.cleaned_data["stories"].strip("\ufeff").splitlines()
         for line, text in enumerate(lines, start=1):
             story_id, comma, person = text.strip().replace(";", ",").replace("\t", ",").rpartition(",")
             if everybody or not comma:
                 story_id, person = text, everybody
             row = GivenRow(line, story_id.strip(' "'), person.strip(' "').lower())
-            if text.strip() and (line > 1 or row.story_id.lower() not in HEADERS):
+            if text.strip() and (line > 1 or row.story_id not in ("id", "story_id")):
                 rows.append(row)
         return rows
 
