@@ -101,7 +101,7 @@ def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None,
             had.add((person.pk, story))
             given[person][design.Candidate(story, row.story_id, 0)] = free
     if problems:
-        more = [_("And %(more)s more lines.") % {"more": len(problems) - MOST_PROBLEMS}]
+        more = [_("More wrong lines: %(more)s.") % {"more": len(problems) - MOST_PROBLEMS}]
         raise InvalidInput("\n".join(problems[:MOST_PROBLEMS] + more * (len(problems) > MOST_PROBLEMS)))
     for person, slots in given.items():
         reserved = _reservations(person, slots, person.stories_submitted + held[person.pk], now=now)

@@ -368,7 +368,7 @@ def test_a_line_names_a_participant_who_may_join() -> None:
     said = str(caught.value).splitlines()
     for line, part in zip(said, ("names no participant", "may not join"), strict=True):
         assert part in line
-    with pytest.raises(InvalidInput, match=r"And 5 more lines\.$"):
+    with pytest.raises(InvalidInput, match=r"More wrong lines: 5\.$"):
         give(study, other, [f"unknown {number}" for number in range(25)])
 
 
