@@ -22,7 +22,10 @@ class RefusalPage(NamedTuple):
     retry_at: datetime | None
 
 
-_WAITS = (Reason.NOTHING_FREE, Reason.STUDY_PAUSED, Reason.STUDY_NOT_OPEN, Reason.PROTOCOL_CHANGED)
+_WAITS = (
+    *(Reason.NOTHING_FREE, Reason.NOTHING_GIVEN, Reason.PROTOCOL_CHANGED),
+    *(Reason.STUDY_PAUSED, Reason.STUDY_NOT_OPEN),
+)
 _DONE = (Reason.CAP_REACHED, Reason.ALL_DONE, Reason.STUDY_CLOSED)
 _SIGNS = dict.fromkeys(_WAITS, "wait") | dict.fromkeys(_DONE, "done")
 

@@ -30,7 +30,6 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
     "withdrawn": frozenset(),
 }
 
-
 CENT = Decimal("0.01")
 BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
 """States from which a researcher can let an annotator take the test again."""
@@ -53,6 +52,7 @@ class Reason(enum.StrEnum):
     PROTOCOL_CHANGED = "protocol_changed"
     CAP_REACHED = "cap_reached"
     NOTHING_FREE = "nothing_free"
+    NOTHING_GIVEN = "nothing_given"
     ALL_DONE = "all_done"
     NOT_QUALIFIED_THERE = "not_qualified_there"
     EXCLUDED = "excluded"

@@ -4,11 +4,13 @@ from collections import Counter, namedtuple
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet, Sum, TextField, Value
+from django.db.models import Count, F, Max, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import most_checks_among
-from annotation.models import LIVING, CheckKey, Enrollment, Story, Stratum, Study
+from annotation.models import HELD, LIVING, CheckKey, Enrollment, Story, Stratum, Study
+from annotation.rules import cap_problem
 
 
 def lacking_of(enrollment: Enrollment) -> dict[Stratum, int]:
@@ -67,6 +69,18 @@ def stories_of_design(study: Study, *, at_most: bool = False) -> int:
     load = study.strata.aggregate(load=Sum("load"))["load"] or 0
     blocks = most_checks_among(load, every=study.check_every)
     return load + (blocks if at_most else min(blocks, usable_checks(study)))
+
+
+def limit_problem(study: Study, story_cap: int) -> str:
+    """Return what is wrong with a limit below a whole set, or below the stories given to somebody, or ""."""
+    if story_cap < (needed := stories_of_design(study, at_most=True)):
+        return cap_problem(story_cap, needed)
+    waiting = Count("assignments", filter=Q(assignments__given=True, assignments__state__in=HELD))
+    people = study.enrollments.filter(given_items=True).annotate(left=waiting).filter(left__gt=0)
+    most = people.aggregate(most=Max(F("stories_submitted") + F("left"), default=0))["most"]
+    needed = most + most_checks_among(most, every=study.check_every)
+    told = _("Somebody was given stories by name and needs a limit of %(needed)s, with hidden checks.")
+    return told % {"needed": needed} if story_cap < needed else ""
 
 
 def unserved_strata(study: Study) -> list[tuple[str, int, int, str]]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
@@ -220,13 +220,19 @@ def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: boo
     if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
         enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
-    theirs = Assignment.objects.filter(enrollment=enrollment, state__in=states)
-    held = list(theirs.select_for_update(of=("self",), no_key=True))
+    free_held(enrollment.assignments.filter(state__in=states), given=given)
+
+
+def free_held(theirs: QuerySet[Assignment], *, given: bool = False) -> list[Assignment]:
+    """Free and return these assignments of an annotator, whose enrollment callers have locked."""
+    rows = theirs.select_related("story", "enrollment__study")
+    held = list(rows.select_for_update(of=("self",), no_key=True))
     if len(held) > 1:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
         let_go(held=held, given=given)
-        settle_slots(study=enrollment.study, stories=[one.story_id for one in held])
+        settle_slots(study=held[0].enrollment.study, stories=[one.story_id for one in held])
+    return held
 
 
 def lock_story_of(assignment: Assignment) -> None:

@@ -173,6 +173,8 @@ def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     if enrollment.state == Enrollment.State.DECLINED:
         return enrollment
     _check_transition(enrollment, Enrollment.State.DECLINED)
+    if enrollment.given_items:
+        let_go_of(enrollment=enrollment, given=True)
     return _move(enrollment, Enrollment.State.DECLINED, Event.Type.CONSENT_DECLINED, now=now)
 
 
@@ -189,6 +191,8 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
     if not passed:
         target, event = Enrollment.State.FAILED, Event.Type.ENROLLMENT_FAILED
     _check_transition(enrollment, target)
+    if not passed and enrollment.given_items:
+        let_go_of(enrollment=enrollment, given=True)
     return _move(enrollment, target, event, now=now, note=note)
 
 

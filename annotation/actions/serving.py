@@ -351,14 +351,11 @@ def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     if enrollment.study.stratum_field:
         others = others.filter(stratum__in=strata.lacking_of(enrollment))
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)
-    soonest = (
-        others.exclude(story__in=theirs.values("story"))
-        .order_by("lease_expires_at")
-        .values_list("lease_expires_at", flat=True)
-        .first()
-    )
+    open_to_them = others.exclude(story__in=theirs.values("story")).order_by("lease_expires_at")
+    soonest = open_to_them.values_list("lease_expires_at", flat=True).first()
     if soonest is None:
-        return Refusal(Reason.ALL_DONE)
+        waits = enrollment.study.only_given and not theirs.filter(given=True).exists()
+        return Refusal(Reason.NOTHING_GIVEN if waits else Reason.ALL_DONE)
     return Refusal(Reason.NOTHING_FREE, retry_at=soonest)
 
 
@@ -384,6 +381,7 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
     is_doubted = bool(assignment.session and assignment.session.state == WorkSession.State.DOUBTED)
     if is_out or is_doubted:  # a doubted one waits without a slot, in case the platform confirms it after all
         if assignment.state in HELD:
+            lock_story_of(assignment)
             Story.objects.filter(pk=assignment.story_id).mark_free()
         return SurplusReason.NOT_QUALIFIED if is_out else SurplusReason.NONE
     needs_slot = assignment.slot is not None and assignment.state not in HELD

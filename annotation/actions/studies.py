@@ -23,8 +23,7 @@ from annotation.intake import FEWEST_IN_GROUP, grouped
 from annotation.models import Assignment, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.models.enrollments import IntakeAnswer, IntakeGroup
 from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.rules import cap_problem
-from annotation.strata import stories_of_design
+from annotation.strata import limit_problem
 
 RESERVED_SLUGS = frozenset({"new"})
 """Slugs that pages use in their own addresses."""
@@ -343,6 +342,11 @@ def _adaptive_problems(study: Study, changed: Collection[str] = ()) -> dict[str,
     """Return why the number of votes cannot be adaptive, if it is, by the setting that was changed."""
     if not study.most_votes:
         return {}
+    if study.only_given:
+        said = _(
+            "Stories given by name get the same number of votes. Leave this empty, or choose another order."
+        )
+        return {"most_votes": said}
     numbers = {"least": study.votes_per_story, "most": study.most_votes}
     problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
     touched = [name for name in ("most_votes", "votes_per_story", "protocol") if name in changed]
@@ -360,7 +364,6 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
         refused |= dict.fromkeys(votes, _("Take back the stories that you gave by name first."))
     if changed.get("serving_order") == Study.ServingOrder.GIVEN and study.stratum_field:
         refused |= {"serving_order": _("This study has a design, which decides who gets which story.")}
-    needed = stories_of_design(study, at_most=True) if "story_cap" in changed else 0
-    if needed and changed["story_cap"] < needed:
-        refused |= {"story_cap": cap_problem(changed["story_cap"], needed)}
+    if "story_cap" in changed and (problem := limit_problem(study, changed["story_cap"])):
+        refused |= {"story_cap": problem}
     return refused

@@ -17,6 +17,7 @@ from annotation.actions.studies import lacks_checks
 from annotation.design import fills_exactly
 from annotation.models import Story, Study
 from annotation.strata import fill_of_strata
+from dashboard.people.listing import given_to_nobody
 from dashboard.quality.hidden_checks import too_few_checks
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent
@@ -73,11 +74,13 @@ def checklist(study: Study) -> list[Step]:
         Study.Gate.NOT_REQUIRED: _("No test is required"),
         Study.Gate.MISSING: _("A test with an answer key, or the decision to have no test"),
     }.get(Study.Gate(study.gate), _("A test with an answer key"))
+    given = _("A participant for every story. Given to nobody so far: %s")
     return [
         Step("consent", study.consent_version > 0, _("A consent text")),
         Step("test", study.gate != Study.Gate.MISSING, test),
         Step("stories", has_stories, _("Stories to judge")),
         *_checks(study),
+        *([Step("given", False, given % left, blocks=False)] if (left := given_to_nobody(study)) else []),
         *([] if study.environment == Environment.REHEARSAL else _of_real_studies(study)),
     ]
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import HELD, UNANSWERED, Enrollment, Study, VoteExclusion
+from annotation.models import HELD, UNANSWERED, Assignment, Enrollment, Story, Study, VoteExclusion
 from annotation.rules import PSEUDONYM_PREFIX
 from dashboard.figures import store
 from qualification.models import Attempt
@@ -98,6 +98,12 @@ def progress_of(people: QuerySet[Enrollment]) -> QuerySet[Any]:
         answered=Count("assignments", filter=given & done),
         left=Count("assignments", filter=given & left),
     )
+
+
+def given_to_nobody(study: Study) -> int:
+    """Count the stories that nobody is given or has answered, if the study serves only given ones."""
+    taken = Exists(Assignment.objects.living().filter(story=OuterRef("pk")))
+    return Story.objects.wanted().filter(~taken, study=study).count() if study.only_given else 0
 
 
 def undecided_people(study: Study) -> QuerySet[Enrollment]:

@@ -73,7 +73,7 @@ WHERE study_id <> enrolled_in;
 -- Stories that wait for somebody by name whom serving would not give them first, or who gets no stories.
 SELECT a.study_id, a.id AS row
 FROM assignments a JOIN annotation_enrollment e ON e.id = a.enrollment_id
-WHERE a.given AND a.state = 'reserved' AND (NOT e.given_items OR e.state IN ('suspended', 'withdrawn'));
+WHERE a.given AND a.state = 'reserved' AND (NOT e.given_items OR e.state IN ('declined', 'failed', 'suspended', 'withdrawn'));
 
 -- nothing_is_given_by_name_in_a_design (1)
 -- Stories given by name in a study whose design decides who gets which.

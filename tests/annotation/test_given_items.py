@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -14,6 +16,7 @@ from accounts.models import PlatformIdentity
 from annotation import actions, queries
 from annotation.actions import GivenRow
 from annotation.errors import InvalidInput, InvalidStudy
+from annotation.hidden_checks import CheckRules
 from annotation.models import Assignment, Enrollment, Event, Story, Study
 from annotation.rules import Reason
 from integrity.catalogue import CHECKS, run
@@ -125,8 +128,14 @@ def test_an_address_names_a_person_too() -> None:
     give(study, "ada@example.org", ids(1))
     assert waiting_for(person) == set(ids(1))
     PlatformIdentity.objects.filter(annotator=annotator).update(confirmed_at=None)
+    shown = Event.objects.filter(type=Event.Type.IDENTITY_SHOWN, enrollment=person)
+    assert shown.count() == 1
     with pytest.raises(InvalidInput, match="no confirmed address"):
         give(study, "ada@example.org", ids(0))
+    PlatformIdentity.objects.filter(annotator=annotator).update(confirmed_at=NOW)
+    with pytest.raises(InvalidInput, match="unknown"):
+        give(study, "ada@example.org", ["unknown"])
+    assert shown.count() == 2, "the log says so although the list was refused"
 
 
 def test_every_wrong_line_is_named_and_nothing_is_given() -> None:
@@ -250,6 +259,9 @@ def test_whoever_leaves_gives_back_what_is_left(leave: object) -> None:
     assert waiting_for(one) == set()
     assert everything_holds()
     actions.release_expired_leases(now=LATER)  # of what was on their screen
+    if leave is take_back:
+        assert len(waiting_for(one)) == 1, "it was not taken back"
+        assert actions.take_items_back(enrollment=one, by=None, now=LATER) == 1
     assert waiting_for(one) == set(), "not even that comes back to them"
     left = {"exclude": 4}.get(leave.__name__, 3)  # type: ignore[attr-defined]
     assert len(served_to(two, now=LATER)) == left
@@ -284,7 +296,7 @@ def test_in_a_study_for_named_people_nobody_gets_anything_else() -> None:
     builders.add_checks(study, 2, every=5)
     one, two = builders.qualified(study, 2)
     give(study, one, ids(2, 5))
-    assert refused(ask(two)) == Reason.ALL_DONE
+    assert refused(ask(two)) == Reason.NOTHING_GIVEN
     assert queries.stories_left(one, at_most=9) == 2
     assert queries.stories_left(two, at_most=9) == 0
     served = [story_id for story_id in served_to(one) if not story_id.startswith("known")]
@@ -309,3 +321,85 @@ def test_more_can_be_given_later_and_what_was_taken_back_given_again() -> None:
     assert waiting_for(person) == left
     assert len(served_to(person)) == 5
     assert everything_holds()
+
+
+def test_the_story_on_the_screen_stays_given_when_the_rest_is_taken_back() -> None:
+    study = builders.make_study(stories=4, votes_per_story=1)
+    (person,) = builders.qualified(study)
+    give(study, person, ids(0, 1, 2, 3))
+    held = ask(person)
+    assert isinstance(held, Assignment)
+    assert actions.take_items_back(enrollment=person, by=None, now=NOW) == 3
+    assert actions.take_items_back(enrollment=person, by=None, now=NOW) == 0
+    send(held)
+    assert Assignment.objects.get(state=State.SUBMITTED).given
+    (event,) = Event.objects.filter(type=Event.Type.ITEMS_TAKEN_BACK)
+    assert event.subject == "stories: 3"
+    assert set(event.note.split(", ")) == set(ids(0, 1, 2, 3)) - {held.story.story_id}
+    assert everything_holds()
+
+
+@pytest.mark.parametrize("outcome", ["declines", "fails"])
+def test_whoever_declines_or_fails_the_test_gives_back_what_was_given(outcome: str) -> None:
+    settings: dict[str, Any] = {"votes_per_story": 1, "qualification_required": True}
+    study = builders.make_study(stories=2, opened=False, **settings)
+    one, two = actions.invite(study=study, count=2, by=None, now=NOW)
+    give(study, one, ids(0, 1))
+    if outcome == "fails":
+        actions.give_consent(enrollment=one, consent=study.consent_texts.get(), now=NOW)
+        actions.set_qualified(enrollment=one, passed=False, now=NOW)
+    else:
+        actions.decline_consent(enrollment=one, now=NOW)
+    assert waiting_for(one) == set()
+    assert study.stories.main().filter(has_free_slot=True).count() == 2
+    with pytest.raises(InvalidInput, match="can’t get stories"):
+        give(study, one, ids(0))
+    give(study, two, ids(0, 1))
+    assert everything_holds()
+
+
+def test_a_line_names_a_participant_who_may_join() -> None:
+    study = builders.make_study(stories=4, votes_per_story=1, opened=False)
+    known, other = actions.invite(study=study, count=2, by=None, now=NOW)
+    actions.exclude(study=study, annotators=[known.annotator_id], reason="Knows them.", by=None, now=NOW)
+    rows = [GivenRow(1, ids(0)[0], ""), GivenRow(2, ids(0)[0], known.pseudonym)]
+    with pytest.raises(InvalidInput) as caught:
+        actions.give_items(study=study, rows=rows, by=None, now=NOW)
+    said = str(caught.value).splitlines()
+    for line, part in zip(said, ("names no participant", "may not join"), strict=True):
+        assert part in line
+    with pytest.raises(InvalidInput, match=r"More wrong lines: 5\.$"):
+        give(study, other, [f"unknown {number}" for number in range(25)])
+
+
+def test_a_list_that_is_sent_twice_gives_once() -> None:
+    study = builders.make_study(stories=2, votes_per_story=1)
+    (person,) = builders.qualified(study)
+    rows, token = [GivenRow(1, ids(0)[0], person.pseudonym)], uuid4()
+    for _ in range(2):
+        assert actions.give_items(study=study, rows=rows, by=None, now=NOW, token=token) == 1
+    assert waiting_for(person) == set(ids(0))
+    assert Event.objects.filter(type=Event.Type.ITEMS_GIVEN).count() == 1
+
+
+def test_votes_until_a_story_is_decided_and_stories_given_by_name_exclude_each_other() -> None:
+    named: dict[str, Any] = {"serving_order": "given", "votes_per_story": 2, "most_votes": None}
+    study = builders.make_study(stories=2, opened=False, **named)
+    with pytest.raises(InvalidStudy, match="given by name"):
+        actions.change_study(study=study, changes={"most_votes": 5}, by=None, now=NOW)
+    other = builders.make_study("other", stories=2, opened=False, votes_per_story=2, most_votes=5)
+    with pytest.raises(InvalidStudy, match="given by name"):
+        actions.change_study(study=other, changes={"serving_order": "given"}, by=None, now=NOW)
+    with pytest.raises(InvalidStudy, match="given by name"):
+        builders.make_study("third", **(named | {"most_votes": 5}))
+
+
+def test_a_limit_below_what_was_given_is_refused() -> None:
+    study = builders.make_study(stories=9, story_cap=12)
+    (person,) = builders.qualified(study)
+    give(study, person, ids(*range(9)))
+    with pytest.raises(InvalidStudy, match="a limit of 9"):
+        actions.change_study(study=study, changes={"story_cap": 8}, by=None, now=NOW)
+    actions.change_study(study=study, changes={"story_cap": 9}, by=None, now=NOW)
+    with pytest.raises(InvalidStudy, match="a limit of 12"):
+        actions.change_check_rules(study=study, rules=CheckRules(every=5), by=None, now=NOW)

@@ -223,7 +223,7 @@ def test_a_story_given_by_name_is_taken_back_before_it_is_revised() -> None:
         revise(first(study))
     actions.take_items_back(enrollment=person, by=None, now=timezone.now())
     revise(first(study))
-    with pytest.raises(InvalidInput, match="no story"):
+    with pytest.raises(InvalidInput, match=r"was revised\. Give “narrative-1\.r2”"):
         actions.give_items(study=study, rows=[row], by=None, now=timezone.now())
 
 

@@ -191,6 +191,23 @@ def test_a_story_held_in_a_doubted_visit_goes_to_others_at_once(person: Enrollme
     assert broken() == []
 
 
+def test_an_answer_of_a_doubted_visit_locks_what_a_suspension_after_it_gives_back(
+    study: Study, person: Enrollment
+) -> None:
+    rows = [actions.GivenRow(1, story.story_id, person.pseudonym) for story in study.stories.all()]
+    actions.give_items(study=study, rows=rows, by=None, now=NOW)
+    session = session_of(person)
+    doubt(session)
+    held = builders.claim(person)
+    with CaptureQueriesContext(connection) as seen:
+        send(held, session)
+    assert state(held) == State.DOUBTED
+    texts = [query["sql"] for query in seen.captured_queries]
+    lock = next(number for number, text in enumerate(texts) if "'reserved'" in text and "FOR NO KEY" in text)
+    freed = next(number for number, text in enumerate(texts) if text.startswith('UPDATE "annotation_story"'))
+    assert lock < freed
+
+
 def test_what_is_sent_in_the_page_of_a_doubted_visit_holds_no_slot(person: Enrollment) -> None:
     session = session_of(person)
     doubt(session)

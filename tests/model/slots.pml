@@ -235,6 +235,14 @@ inline end_reservations() {
 	}
 }
 
+/* take_items_back: a lease that goes on stays given */
+inline take_back() {
+	for (i : 0 .. STORIES - 1) {
+		y = at(p, i);
+		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi
+	}
+}
+
 /* state_of_answer for a visit that is not doubted */
 inline take_state(z) {
 	if
@@ -568,7 +576,7 @@ init {
 		:: named && doing[p] == IDLE && standing[p] == QUALIFIED && free[s] && (state[it] == NO_ROW || state[it] == EXPIRED) ->
 			d_step { x = it; number = lowest_free(s); reserve(); given[x] = 1 }
 		:: named && s == 0 && doing[p] == IDLE ->
-			d_step { end_reservations(); i = 0 }
+			d_step { take_back(); i = 0 }
 
 		/* free_expired_leases, give_back_story, release_lease */
 		:: given[it] && state[it] == LEASED && assignment_is_free(p, s) ->

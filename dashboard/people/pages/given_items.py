@@ -1,5 +1,7 @@
 """The page on which stories are given to participants by name, and their progress with these."""
 
+from uuid import uuid4
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +11,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 from annotation.actions import GivenRow, give_items, take_items_back
 from annotation.models import Enrollment, Study
 from annotation.rights import Right, by_and_now, form_page, write_page
-from dashboard.http import ErrorsInForm, render_form
-from dashboard.people.listing import progress_of
+from dashboard.http import ErrorsInForm, form_token, render_form
+from dashboard.people.listing import given_to_nobody, progress_of
 from dashboard.queries import get_enrollment
 from dashboard.settings.forms import prose
 
@@ -33,12 +35,14 @@ class ItemsForm(forms.Form):
 
     def clean_stories(self) -> list[GivenRow]:
         rows, everybody = [], self.cleaned_data.get("person", "")
-        for line, text in enumerate(self.cleaned_data["stories"].splitlines(), start=1):
+        lines = self.cleaned_data["stories"].strip("\ufeff").splitlines()
+        for line, text in enumerate(lines, start=1):
             story_id, comma, person = text.strip().replace(";", ",").replace("\t", ",").rpartition(",")
             if everybody or not comma:
                 story_id, person = text, everybody
-            if text.strip() and (line, story_id.strip()) != (1, "story_id"):
-                rows.append(GivenRow(line, story_id.strip(' "'), person.strip(' "').lower()))
+            row = GivenRow(line, story_id.strip(' "'), person.strip(' "').lower())
+            if text.strip() and (line > 1 or row.story_id not in ("id", "story_id")):
+                rows.append(row)
         return rows
 
 
@@ -48,11 +52,17 @@ def given_items(request: HttpRequest, study: Study) -> HttpResponse:
     form = ItemsForm(request.POST or None, initial={"person": request.GET.get("to", "")})
     if form.is_valid():
         with ErrorsInForm(form, "stories"):
-            people = give_items(study=study, rows=form.cleaned_data["stories"], **by_and_now(request))
-            said = _("Given. Participants who get these stories first: %(people)s.")
-            messages.success(request, said % {"people": people})
+            rows, token = form.cleaned_data["stories"], form_token(request)
+            people = give_items(study=study, rows=rows, token=token, **by_and_now(request))
+            said = _("Stories given: %(stories)s. Participants who get them first: %(people)s.")
+            messages.success(request, said % {"stories": len(rows), "people": people})
             return redirect("dashboard:given_items", slug=study.slug)
-    context = {"form": form, "people": progress_of(Enrollment.objects.filter(study=study))}
+    context = {
+        "form": form,
+        "people": progress_of(Enrollment.objects.filter(study=study)),
+        "to_nobody": given_to_nobody(study),
+        "token": form_token(request) or uuid4(),
+    }
     return render_form(request, "dashboard/people/given_items.html", context)
 
 

@@ -51,6 +51,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
         "memberships": detail.memberships_of(enrollment),
         "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
+        "given_stories": enrollment.assignments.filter(given=True).select_related("story").order_by("pk"),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,

@@ -40,13 +40,13 @@ def test_a_table_of_several_people_is_given_and_counted(client: Client, study: S
     signed_in(client, study)
     one, two = builders.qualified(study, 2)
     table = "\r\n".join(
-        ["story_id,person"]
+        ["\ufeffid,participant"]
         + [f'"{story_id}",{one.pseudonym}' for story_id in ids(0, 1)]
         + [f"{story_id}\t{two.pseudonym.upper()} " for story_id in ids(2)]
         + ["", f"{ids(3)[0]};{two.pseudonym}"]
     )
     page = client.post(HERE, {"stories": table}, follow=True)
-    assert "Participants who get these stories first: 2." in page.content.decode()
+    assert "Stories given: 4. Participants who get them first: 2." in page.content.decode()
     assert waiting_for(one) == set(ids(0, 1))
     assert waiting_for(two) == set(ids(2, 3))
     builders.vote(one)
@@ -83,6 +83,35 @@ def test_wrong_lines_are_named_and_what_was_written_stays(client: Client, study:
     assert not waiting_for(person)
     empty = client.post(HERE, {"stories": "\n"})
     assert empty.status_code == 422
+
+
+def test_a_form_that_is_sent_twice_gives_once(client: Client, study: Study) -> None:
+    signed_in(client, study)
+    (person,) = builders.qualified(study)
+    fields = html.fromstring(client.get(HERE).content).iter("input")
+    (token,) = [one.get("value") for one in fields if one.get("name") == "token"]
+    form = {"person": person.pseudonym, "stories": ids(1)[0], "token": str(token)}
+    for _ in range(2):
+        assert "Stories given: 1." in client.post(HERE, form, follow=True).content.decode()
+    page = client.get(f"/studies/main/people/{person.pseudonym}/").content.decode()
+    assert f"<li>{ids(1)[0]}: reserved</li>" in page
+
+
+def test_each_problem_stands_in_a_line_of_its_own(client: Client, study: Study) -> None:
+    signed_in(client, study)
+    page = html.fromstring(client.post(HERE, {"stories": "\n".join(ids(0, 1))}).content)
+    (problems,) = [one for one in page.iter("ul") if one.get("id") == "id_stories_error"]
+    lines = ["".join(map(str, one.itertext())) for one in problems.iterchildren()]
+    assert [line.split(":")[0] for line in lines] == ["Line 1", "Line 2"]
+    assert "names no participant" in lines[0]
+
+
+def test_stories_given_to_nobody_are_counted_where_nothing_else_is_served(client: Client) -> None:
+    study = builders.make_study("main", stories=6, opened=False, serving_order=Study.ServingOrder.GIVEN)
+    signed_in(client, study)
+    give(study, builders.invite(study)[0], ids(1))
+    assert "5 stories are given to nobody." in client.get(HERE).content.decode()
+    assert "Given to nobody so far: 5" in client.get("/studies/main/").content.decode()
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.AUDITOR])

@@ -443,6 +443,14 @@ def given_but_not_looked_for(world: World) -> None:
     sql("UPDATE annotation_assignment SET given = true, state = 'reserved' WHERE state = 'leased'")
 
 
+def given_to_somebody_who_failed(world: World) -> None:
+    sql("UPDATE annotation_assignment SET given = true, state = 'reserved' WHERE state = 'leased'")
+    sql(
+        "UPDATE annotation_enrollment SET given_items = true, state = 'failed' "
+        "WHERE id IN (SELECT enrollment_id FROM annotation_assignment WHERE state = 'reserved')"
+    )
+
+
 def given_in_a_design(world: World) -> None:
     _given(world)
     sql(
@@ -471,6 +479,7 @@ BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (more_than_the_load, "nobody_has_more_than_their_load", set()),
     (item_of_another_stratum, "assignment_is_in_the_stratum_of_its_item", set()),
     (given_but_not_looked_for, "given_story_is_looked_for", set()),
+    (given_to_somebody_who_failed, "given_story_is_looked_for", set()),
     (given_in_a_design, "nothing_is_given_by_name_in_a_design", set()),
     (two_stories_held, "nobody_holds_two_stories", set()),
     (assignment_in_another_study, "assignment_stays_in_its_study", set()),
