@@ -117,7 +117,7 @@ def test_stories_are_given_by_name_and_taken_back(
     assert_good(desk)
     desk.page.get_by_label("Stories", exact=True).fill("\n".join(lines))
     desk.button("Give stories").click()
-    expect(desk.page.get_by_text("Participants who get these stories first: 2.")).to_be_visible()
+    expect(desk.page.get_by_text("Participants who get them first: 2.")).to_be_visible()
     assert_good(desk)
     desk.page.get_by_role("button", name=f"Take back what is left {two.pseudonym}").click()
     expect(desk.page.get_by_text("Stories taken back: 1.")).to_be_visible()

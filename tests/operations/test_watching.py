@@ -154,11 +154,11 @@ import manage, django, os
 os.environ["DJANGO_SETTINGS_MODULE"] = "tomannot.settings"
 django.setup()
 from django.test import RequestFactory
-from recruitment.views import links as views
+from annotation import tokens
 def broken(token):
     secret = "in a local variable"
     raise RuntimeError("Key (person)=(5f3a9c0de1b2) of ada@example.org at /join/" + token)
-views.read_personal_token = broken
+tokens.read_personal_token = broken
 request = RequestFactory().post(
     "/join/7-2x3fa.signature/?participant=5f3a9c0de1b2", {"answer": "posted"}, HTTP_HOST="localhost",
     HTTP_COOKIE="sessionid=a-session", REMOTE_ADDR="203.0.113.9", HTTP_X_FORWARDED_FOR="203.0.113.9",
