@@ -152,6 +152,7 @@ def test_stories_go_in_people_judge_them_and_a_dataset_comes_out(
 
     study.refresh_from_db()
     check_crowd(crowd, study, people)
+    assert crowd["submitted_twice"] or not whole, "of few people, one in twenty crowds sends no form twice"
     check_votes(directory, study, imported)
     check_manifest(directory)
     if whole:  # of small releases, publishing.test_builder loads every config
@@ -164,7 +165,7 @@ def check_crowd(crowd: dict[str, Any], study: Study, people: int) -> None:
     assert crowd["errors"] == []
     assert sum(crowd["people"].values()) == people
     assert crowd["without_receipt"] == 0
-    assert crowd["submitted_twice"] == crowd["same_receipt_twice"] > 0
+    assert crowd["submitted_twice"] == crowd["same_receipt_twice"]
     assert crowd["votes"] == Vote.objects.of_study(study).count() > 0
     gone_through = queries.tested(study)
     assert gone_through.submitted == crowd["tests_handed_in"]
