@@ -30,7 +30,7 @@ GUARDS = {
     )
 }
 STATES = re.findall(r"\w+", re.findall(r"^mtype:state = \{(.*)\};$", TEXT, flags=re.MULTILINE)[0])
-MEGABYTES, SECONDS = 1500, 110
+MEGABYTES, SECONDS = 1500, 280
 REMOVED_GUARD = '-Dremoved_guard=atoi(getenv("WITHOUT"))'
 """How a checker compiled with WITHOUT_ONE learns which guard is removed."""
 
