@@ -68,8 +68,10 @@ _OUTCOMES: Mapping[str, Callable[[Objections], tuple[bool, ...]]] = {
     "majority": lambda against: (bool(lost_by_questions(against)),),
     "experts-decide-splits": lambda against: (any(against), are_split(against)),
 }
-"""Whether the filter drops the story, and whether an expert may keep it after all. For all of these, an
-objection more never turns a story that was dropped into one that is kept."""
+"""Each rule's outcome: True if it drops the story, then (if experts decide) True if one may keep it.
+
+One objection more never turns a story that was dropped into one that is kept.
+"""
 
 
 def is_decided(rule: str, against: Objections, *, most: int) -> bool:
@@ -84,8 +86,7 @@ def is_decided(rule: str, against: Objections, *, most: int) -> bool:
 
 
 def votes_wanted(rule: str, against: Objections, *, least: int, most: int) -> int:
-    """Return how many votes a story should get, given those that it has. It has all of them if this is their
-    number.
+    """Return how many votes a story should get, given those that it has: as many, if it is complete.
 
     One more at a time, so that no vote comes in vain.
     """

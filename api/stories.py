@@ -25,7 +25,7 @@ from tomannot import clock
 
 _PIECE = 1 << 20
 SUFFIXES = {"application/jsonl": ".jsonl", "application/x-ndjson": ".jsonl", "text/csv": ".csv"}
-"""Of story files, by media type: one story per line as JSON, or CSV with commas and a header."""
+"""File endings of story files by media type: one story per line as JSON, or CSV with commas and a header."""
 DECISIONS = {"import": actions.import_checked, "cancel": actions.cancel_import}
 
 

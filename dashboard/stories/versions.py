@@ -7,7 +7,7 @@ from itertools import takewhile
 from annotation.models import Story, StoryRevision, Study
 
 Passage = tuple[str, str, str, str]
-"""What two texts begin with alike, what only the old and only the new one has after that, and their end."""
+"""Four texts: the common beginning, what only the old text has, what only the new one has, the common end."""
 
 
 def revisions_of(study: Study, story: Story) -> list[tuple[StoryRevision, list[Passage]]]:

@@ -14,7 +14,7 @@ from publishing.results import PerItem, per_item
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
 )
-"""What releases call files, columns, items of the statement, figures and reasons, by table of the file."""
+"""The meanings of files, columns, items of the statement, figures and reasons, by table of the file."""
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
 

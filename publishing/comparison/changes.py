@@ -162,7 +162,7 @@ CHANGES_PATH = "changes.jsonl"
 REASONS = ("new-story", "revision", "votes", "expert", "filter", "protocol", "text", "sides")
 """Reasons for a change, in the order in which a row names them."""
 RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
-"""What is recorded of the previous release, beside the hash of its MANIFEST."""
+"""Keys of the previous release.json that a release repeats, beside the hash of its MANIFEST."""
 
 Questions = tuple[bytes, ...]
 

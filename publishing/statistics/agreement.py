@@ -79,7 +79,7 @@ class Votes:
 
     @property
     def paired(self) -> list[tuple[int, Votes]]:
-        """The same of the units with at least two votes."""
+        """The groups of ``by_size`` whose units have at least two votes."""
         return [(size, group) for size, group in self.by_size if size > 1]
 
 

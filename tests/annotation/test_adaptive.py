@@ -53,7 +53,7 @@ def answer(person: Enrollment, submitted: Mapping[str, str] = YES) -> Assignment
 
 
 def stands(wanted: int, *, free: bool) -> bool:
-    """Whether the only story wants so many votes and is offered or not; and every check holds."""
+    """Assert how many votes the only story wants, if it is offered, and that every check holds."""
     story = Story.objects.main().select_related("study").get()
     broken = {outcome.check.name for outcome in run(CHECKS) if not outcome.holds}
     broken.discard("session_is_of_a_visit")  # here they are of none

@@ -20,7 +20,7 @@ rules = st.sampled_from(sorted(TITLES))
 
 
 def verdicts(rule: StoryFilter, votes: tuple[frozenset[str], ...]) -> list[Verdict]:
-    """What the filter says of a complete story: without an expert, and with one who keeps it."""
+    """Return the outcomes of a complete story: without an expert, and with one who keeps it."""
     choices = [[Choice(question, "", "no") for question in vote] for vote in votes]
     return [
         rule(choices, votes_per_story=len(votes), counts_against=lambda _: True, decision=decision)

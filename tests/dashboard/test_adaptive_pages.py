@@ -1,4 +1,4 @@
-"""What researchers and participants read where the number of votes is adaptive."""
+"""Pages of researchers and participants of a study with an adaptive number of votes."""
 
 from __future__ import annotations
 
