@@ -1,8 +1,9 @@
 """Set a study's design, and reserve annotators' sets by it. See docs/adr/0041."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -99,39 +100,61 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
     of = {item.pk: stratum for item, stratum in chosen.items()}
     lock_in_order(Story.objects.filter(pk__in=of))
     taken = slots_taken(of)
-    served = design.in_order(list(chosen), seed=seed, person=name)
+    reserve(
+        person=person,
+        chosen=chosen,
+        values=lambda item: {
+            "slot": _first_free(taken[item.pk], study.votes_per_story),
+            "stratum": of[item.pk],
+            "place": _first_free(places[person.pk, of[item.pk].pk], of[item.pk].load),
+            "load": of[item.pk].load,
+        },
+        taken=taken,
+        before=person.stories_submitted,
+        now=now,
+        until=now + study.lease * len(chosen),
+    )
+    return True
+
+
+def reserve(
+    *,
+    person: Enrollment,
+    chosen: Collection[design.Candidate],
+    values: Callable[[design.Candidate], Mapping[str, Any]],
+    taken: Mapping[int, Collection[int | None]],
+    before: int,
+    now: datetime,
+    until: datetime,
+) -> None:
+    """Reserve the items for the annotator, after ``before`` others, in a seeded order of their own.
+
+    ``values`` returns an item's slot and the other fields of its assignment. The stories of which all slots
+    are ``taken`` then are marked as full.
+    """
+    study = person.study
+    served = design.in_order(list(chosen), seed=study.serving_seed, person=person.pseudonym)
     reserved = [
         Assignment(
             story_id=item.pk,
             enrollment=person,
             state=State.RESERVED,
-            slot=_first_free(taken[item.pk], study.votes_per_story),
             slots=study.votes_per_story,
-            stratum=of[item.pk],
-            place=_first_free(places[person.pk, of[item.pk].pk], of[item.pk].load),
-            load=of[item.pk].load,
-            order_position=person.stories_submitted + number,
+            order_position=before + number,
             option_seed=person.option_seed,
             served_at=now,
-            lease_expires_at=now + study.lease * len(served),
+            lease_expires_at=until,
+            **values(item),
         )
         for number, item in enumerate(served, start=1)
     ]
-    store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
-    return True
-
-
-def store_reserved(
-    *, reserved: list[Assignment], taken: Mapping[int, Collection[int | None]], slots: int
-) -> None:
-    """Store new reservations, and mark the stories of which all ``slots`` are taken now."""
     Assignment.objects.bulk_create(
         reserved,
         update_conflicts=True,  # an expired row of theirs takes the item again
         unique_fields=["enrollment", "story"],
         update_fields=_REVIVED,
     )
-    full = [story for story in taken if len(taken[story]) >= slots]
+    full = [story for story in taken if len(taken[story]) >= study.votes_per_story]
     Story.objects.filter(pk__in=full).mark_full()
 
 

@@ -1,7 +1,7 @@
 """Give stories to people by name, and take back what they have not answered. See docs/adr/0048."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User, locked
 from annotation import design, queries, rules
-from annotation.actions.designs import NEVER, free_held, store_reserved
+from annotation.actions.designs import NEVER, free_held, reserve
 from annotation.actions.events import record_about
 from annotation.actions.slots import lock_in_order, slots_taken
 from annotation.errors import InvalidInput
@@ -73,43 +73,28 @@ def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None,
         raise InvalidInput(_("This study has a design, which decides who gets which story."))
     if study.most_votes:
         raise InvalidInput(_("Each story gets votes here until it is decided, so none can be given by name."))
-    named = Enrollment.objects.filter(study=study, pseudonym__in={row.person for row in rows}).order_by("pk")
-    locked_people = named.select_related("study").select_for_update(of=("self",), no_key=True)
-    people = {person.pseudonym: person for person in locked_people}
-    kept_out = {person.pk for person in people.values() if queries.kept_out(person)}
-    found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
-    stories = dict(found.values_list("story_id", "pk"))
-    revisions = StoryRevision.objects.filter(before__study=study)
-    revised = dict(revisions.values_list("before__story_id", "after__story_id"))
-    lock_in_order(found)
-    taken = slots_taken(stories.values())
-    theirs = Assignment.objects.filter(enrollment__in=people.values())
-    had = set(theirs.exclude(state=Assignment.State.EXPIRED).values_list("enrollment_id", "story_id"))
-    held = Counter(theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True))
-    given: defaultdict[Enrollment, Slots] = defaultdict(dict)
-    problems = [] if rows else [_("Name at least one story.")]
-    for row in rows:
-        person, story = people.get(row.person), stories.get(row.story_id)
-        free = rules.lowest_free_slot(taken[story], study.votes_per_story) if story else None
-        last = person.stories_submitted + held[person.pk] + len(given[person]) + 1 if person else 0
-        last += most_checks_among(last, every=study.check_every)
-        newer = revised.get(row.story_id, "")
-        if problem := _problem(row, person, story, free, last, had, kept_out, newer):
-            problems.append(_("Line %(line)s: %(problem)s") % {"line": row.line, "problem": problem})
-        elif person and story:
-            taken[story].add(free)
-            had.add((person.pk, story))
-            given[person][design.Candidate(story, row.story_id, 0)] = free
+    lists = _Lists(study, rows)
+    refused = [(row.line, problem) for row in rows if (problem := lists.add(row))]
+    problems = [_("Line %(line)s: %(problem)s") % {"line": line, "problem": one} for line, one in refused]
+    if not rows:
+        raise InvalidInput(_("Name at least one story."))
     if problems:
         more = [_("More wrong lines: %(more)s.") % {"more": len(problems) - MOST_PROBLEMS}]
         raise InvalidInput("\n".join(problems[:MOST_PROBLEMS] + more * (len(problems) > MOST_PROBLEMS)))
-    for person, slots in given.items():
-        reserved = _reservations(person, slots, person.stories_submitted + held[person.pk], now=now)
-        store_reserved(reserved=reserved, taken=taken, slots=study.votes_per_story)
+    for person, slots in lists.given.items():
+        reserve(
+            person=person,
+            chosen=slots,
+            values=lambda item, slots=slots: {"slot": slots[item], "given": True},  # type: ignore[misc]
+            taken=lists.taken,
+            before=person.stories_submitted + lists.held[person.pk],
+            now=now,
+            until=NEVER,
+        )
         note = ", ".join(item.story_id for item in slots)
         record_about(person=person, type=Event.Type.ITEMS_GIVEN, by=by, now=now, subject=form, note=note)
-    Enrollment.objects.filter(pk__in=[person.pk for person in given]).update(given_items=True)
-    return len(given)
+    Enrollment.objects.filter(pk__in=[person.pk for person in lists.given]).update(given_items=True)
+    return len(lists.given)
 
 
 @transaction.atomic
@@ -128,18 +113,50 @@ def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -
     return len(freed)
 
 
+class _Lists:
+    """What is given to whom, row by row; the people and the stories of the rows are locked."""
+
+    def __init__(self, study: Study, rows: Sequence[GivenRow]) -> None:
+        named = Enrollment.objects.filter(study=study, pseudonym__in={row.person for row in rows})
+        people = list(
+            named.order_by("pk").select_related("study").select_for_update(of=("self",), no_key=True)
+        )
+        found = Story.objects.wanted().filter(study=study, story_id__in={row.story_id for row in rows})
+        lock_in_order(found)
+        revised = StoryRevision.objects.filter(before__study=study)
+        theirs = Assignment.objects.filter(enrollment__in=people)
+        had = theirs.exclude(state=Assignment.State.EXPIRED)
+        held = theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True)
+        self.study, self._people = study, {person.pseudonym: person for person in people}
+        self.kept_out = {person.pk for person in people if queries.kept_out(person)}
+        self._stories = dict(found.values_list("story_id", "pk"))
+        self.newer = dict(revised.values_list("before__story_id", "after__story_id"))
+        self.had = set(had.values_list("enrollment_id", "story_id"))
+        self.held, self.taken = Counter(held), slots_taken(self._stories.values())
+        self.given: defaultdict[Enrollment, Slots] = defaultdict(dict)
+
+    def add(self, row: GivenRow) -> str:
+        """Give the row's story to its person. Return why that cannot be done, or ""."""
+        person, story = self._people.get(row.person), self._stories.get(row.story_id)
+        slot = rules.lowest_free_slot(self.taken[story], self.study.votes_per_story) if story else None
+        problem = _problem(self, row, person, story, slot)
+        if person and story and not problem:
+            self.taken[story].add(slot)
+            self.had.add((person.pk, story))
+            self.given[person][design.Candidate(story, row.story_id, 0)] = slot
+        return problem
+
+    def with_one_more(self, person: Enrollment) -> int:
+        """Return the stories that the person will have had after one more, with hidden checks."""
+        stories = person.stories_submitted + self.held[person.pk] + len(self.given[person]) + 1
+        return stories + most_checks_among(stories, every=self.study.check_every)
+
+
 def _problem(
-    row: GivenRow,
-    person: Enrollment | None,
-    story: int | None,
-    free: int | None,
-    last: int,
-    had: Collection[tuple[int, int]],
-    kept_out: Collection[int],
-    newer: str,
+    lists: _Lists, row: GivenRow, person: Enrollment | None, story: int | None, slot: int | None
 ) -> str:
-    """Return why the row's story cannot be given to its person, or "". It would be their ``last`` story."""
-    if newer:
+    """Return why the row's story cannot be given to its person, or ""."""
+    if row.story_id in lists.newer:
         said = _("“%(story_id)s” was revised. Give “%(newer)s”.")
     elif story is None:
         said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
@@ -149,35 +166,15 @@ def _problem(
         said = _("“%(person)s” is no pseudonym of this study and no confirmed address. Invite them first.")
     elif person.state not in ("invited", "consented", "qualified"):
         said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
-    elif person.pk in kept_out:
+    elif person.pk in lists.kept_out:
         said = _("“%(person)s” may not join this study. Leave the line out.")
-    elif (person.pk, story) in had:
+    elif (person.pk, story) in lists.had:
         said = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")
-    elif free is None:
+    elif slot is None:
         said = _("“%(story_id)s” has no free slot: all its votes are given or reserved. Leave the line out.")
-    elif last > person.study.story_cap:
+    elif lists.with_one_more(person) > lists.study.story_cap:
         said = _("“%(person)s” would get more stories than the limit, with hidden checks. Raise the limit.")
     else:
         return ""
-    return said % (row._asdict() | {"newer": newer, "state": person.get_state_display() if person else ""})
-
-
-def _reservations(person: Enrollment, slots: Slots, before: int, *, now: datetime) -> list[Assignment]:
-    """Return reservations of these stories after ``before`` others, in a seeded order of the person's own."""
-    study = person.study
-    served = design.in_order(list(slots), seed=study.serving_seed, person=person.pseudonym)
-    return [
-        Assignment(
-            story_id=item.pk,
-            enrollment=person,
-            state=Assignment.State.RESERVED,
-            slot=slots[item],
-            slots=study.votes_per_story,
-            given=True,
-            order_position=before + number,
-            option_seed=person.option_seed,
-            served_at=now,
-            lease_expires_at=NEVER,
-        )
-        for number, item in enumerate(served, start=1)
-    ]
+    state = person.get_state_display() if person else ""
+    return said % {**row._asdict(), "newer": lists.newer.get(row.story_id, ""), "state": state}

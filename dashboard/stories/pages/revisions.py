@@ -1,15 +1,40 @@
 """The page on which researchers revise a story."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
-from annotation.models import Study
+from annotation.models import Story, Study
 from annotation.rights import Right, by_and_now, form_page
-from dashboard.http import ErrorsAsMessages
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
+from dashboard.settings.forms import prose
+
+
+class RevisionForm(forms.Form):
+    """The texts of a story that may be revised, then why they are."""
+
+    def __init__(self, story: Story, data: Any = None) -> None:
+        super().__init__(data, initial=story.content)
+        labels = {part.text: part.label for part in story.parts}
+        for name in story.study.protocol.revisable:
+            label = labels.get(story.content[name], name)
+            self.fields[name] = prose(label, rows=16, required=True)
+            self.fields[name].widget.attrs |= {"dir": "auto", "lang": story.study.story_language}
+        told = _("It is published with both texts.")
+        self.fields["reason"] = prose(_("Reason"), told, rows=3, required=True, max_length=LONGEST_STATEMENT)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the new texts by key, once the form is valid."""
+        texts = {name: text.replace("\r\n", "\n") for name, text in self.cleaned_data.items()}
+        del texts["reason"]
+        return texts
 
 
 @form_page(Right.CHANGE)
@@ -22,20 +47,21 @@ def revise(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     if story.is_old_version and not is_sent:
         messages.info(request, _("%(old)s has been revised. This is its new version.") % {"old": story_id})
         return redirect("dashboard:story", slug=study.slug, story_id=story.revised_to.after.story_id)
-    given = {name: request.POST.get(name, story.content[name]) for name in study.protocol.revisable}
-    texts = {name: text.replace("\r\n", "\n") for name, text in given.items()}
-    reason, may_revise = request.POST.get("reason", ""), False
     with ErrorsAsMessages(request):
-        actions.check_revisable(story=story, study=study)
-        may_revise = True
-        if is_sent:
-            new = actions.revise_story(story=story, texts=texts, reason=reason, **by_and_now(request))
+        if not is_sent:
+            actions.check_revisable(story=story, study=study)
+        return _form_page(request, story)
+    return redirect("dashboard:story", slug=study.slug, story_id=story_id)
+
+
+def _form_page(request: HttpRequest, story: Story) -> HttpResponse:
+    study, is_sent = story.study, request.method == "POST"
+    form = RevisionForm(story, request.POST if is_sent else None)
+    if form.is_valid():
+        with ErrorsInForm(form, at=study.protocol.revisable[0]):
+            reason = form.cleaned_data["reason"]
+            new = actions.revise_story(story=story, texts=form.texts, reason=reason, **by_and_now(request))
             told = _("%(new)s replaces %(old)s. Nobody is given the old version any more.")
-            messages.success(request, told % {"new": new.story_id, "old": story_id})
+            messages.success(request, told % {"new": new.story_id, "old": story.story_id})
             return redirect("dashboard:story", slug=study.slug, story_id=new.story_id)
-    if not may_revise:
-        return redirect("dashboard:story", slug=study.slug, story_id=story_id)
-    labels = {part.text: part.label for part in story.parts}
-    fields = [(name, labels.get(story.content[name], name), text) for name, text in texts.items()]
-    context = {"story": story, "fields": fields, "reason": reason, "longest": LONGEST_STATEMENT}
-    return render(request, "dashboard/stories/revise_story.html", context, status=422 if is_sent else 200)
+    return render_form(request, "dashboard/stories/revise_story.html", {"story": story, "form": form})

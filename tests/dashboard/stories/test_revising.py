@@ -79,7 +79,10 @@ def test_what_cannot_be_saved_stays_in_the_form() -> None:
     client = signed_in(inspected())
     refused = client.post(f"{PAGE}revise/", FORM | {"reason": " "})
     assert refused.status_code == 422
-    assert "Give a reason" in refused.content.decode()
+    assert (
+        'aria-invalid="true" aria-describedby="id_reason_helptext id_reason_error"'
+        in refused.content.decode()
+    )
     assert TEXT in refused.content.decode()
     assert not StoryRevision.objects.exists()
 
