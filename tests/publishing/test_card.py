@@ -215,7 +215,7 @@ def test_machine_validation_is_told_in_words() -> None:
     card = known().card()
     guesses = known().guesses
     assert "| always the shorter choice | 100.0 %" in card
-    assert "in a choice point to the wrong answer" in card
+    assert ", for the wrong answer: " in card
     assert guesses["warnings"]
     assert all(one_line(warning).split(":")[0] in card for warning in guesses["warnings"])
 
