@@ -34,9 +34,14 @@ STORIES = 600
 WAIT_SECONDS = 120.0
 
 
+def hidden(release: Release, pattern: str = "") -> set[Path]:
+    """What has this name in the hidden directories of the release's builds."""
+    return set(release.directory.parent.glob(f".building-{release.number}-*{pattern}"))
+
+
 def appears(pattern: str) -> Callable[[Release], bool]:
     """A point of the build: the moment something of this name is in the release's hidden directory."""
-    return lambda release: any(release.directory.parent.glob(f".building-{release.number}-*{pattern}"))
+    return lambda release: bool(hidden(release, pattern))
 
 
 def state_is_building(release: Release) -> bool:
@@ -67,9 +72,10 @@ POINTS: dict[str, Callable[[Release], bool]] = {
 def recording_blocked(release: Release) -> Iterator[None]:
     """Holds the release's row from the moment its files are being written: it cannot be recorded."""
     held, done = Event(), Event()
+    left = hidden(release, "/annotations/votes.jsonl")
 
     def hold() -> None:
-        meet(appears("/annotations/votes.jsonl"), release)
+        meet(lambda release: bool(hidden(release, "/annotations/votes.jsonl") - left), release)
         with transaction.atomic():
             Release.objects.select_for_update().get(pk=release.pk)
             held.set()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.dashboard.worlds import World
-from tests.integrity.breaks.core import forget, full_story_offered, sql
+from tests.integrity.breaks.core import forget, sql
+from tests.integrity.breaks.slots import full_story_offered
 
 
 def excluded_by_nothing(world: World) -> None:

@@ -1,4 +1,4 @@
-"""``manage.py deposit_release`` is killed: nothing or everything is there, and running it again completes it."""
+"""``manage.py deposit_release`` is killed: none or all is there, and running it again completes it."""
 
 from __future__ import annotations
 
