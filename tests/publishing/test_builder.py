@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from annotation.protocols import get_protocol
 from annotation.protocols.questions import Choice
@@ -329,13 +328,6 @@ def test_a_damaged_directory_is_not_whole(tmp_path: Path, damage: Any) -> None:
 def test_a_release_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NothingToRelease, match="1 complete"):
         build(tmp_path / "1", [judged(1, "nyyy", "yyyy", "yyyy"), judged(2, "yyyy")])
-
-
-def front_matter(place: Path) -> dict[str, Any]:
-    header: dict[str, Any] = yaml.safe_load(
-        (place / "README.md").read_text(encoding="utf-8").split("---\n")[1]
-    )
-    return header
 
 
 def test_timestamp_is_utc_with_milliseconds() -> None:
