@@ -76,6 +76,7 @@ _GROUPS: dict[str, tuple[Callable[[World], None], ...]] = {
         people.consent_to_another_study,
         people.voter_never_qualified,
         people.served_past_the_cap,
+        people.erased_but_known,
         join_links.pseudonym_replaced,
         join_links.forgotten_but_let_in,
         join_links.suspended_for_nothing,
@@ -84,7 +85,6 @@ _GROUPS: dict[str, tuple[Callable[[World], None], ...]] = {
         skips.skip_not_counted,
     ),
     "identities": (
-        people.erased_but_known,
         people.platform_id_in_the_log,
         people.excluded_person_took_part,
         people.served_in_a_rehearsal,

@@ -172,6 +172,6 @@ SLOT_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (more_than_the_load, "nobody_has_more_than_their_load", set()),
     (item_of_another_stratum, "assignment_is_in_the_stratum_of_its_item", set()),
     (given_but_not_looked_for, "given_story_is_looked_for", set()),
-    (given_to_somebody_who_failed, "given_story_is_looked_for", set()),
+    (given_to_somebody_who_failed, "given_story_is_looked_for", {"standing_is_in_the_log"}),
     (given_in_a_design, "nothing_is_given_by_name_in_a_design", set()),
 ]
