@@ -76,7 +76,6 @@ _GROUPS: dict[str, tuple[Callable[[World], None], ...]] = {
         people.consent_to_another_study,
         people.voter_never_qualified,
         people.served_past_the_cap,
-        people.erased_but_known,
         join_links.pseudonym_replaced,
         join_links.forgotten_but_let_in,
         join_links.suspended_for_nothing,
@@ -91,6 +90,7 @@ _GROUPS: dict[str, tuple[Callable[[World], None], ...]] = {
         join_links.id_of_two_people,
     ),
     "stories and votes": (
+        people.erased_but_known,
         votes.story_rewritten,
         slots.full_story_offered,
         votes.answer_lost,
