@@ -25,8 +25,10 @@ from publishing.verification.decisions import Recomputation
 from publishing.verification.release import SHOWN, CheckedRelease
 from publishing.verification.statistics import check_statistics
 from tests.publishing.test_builder import build, crowd, rows
-from tests.publishing.verification.breaks import BREAKS, VOTES, Break
+from tests.publishing.verification.breaks import VOTES, Break
 from tests.publishing.verification.describing_breaks import DESCRIBING_BREAKS
+from tests.publishing.verification.document_breaks import DOCUMENT_BREAKS
+from tests.publishing.verification.row_breaks import ROW_BREAKS
 from tests.publishing.verification.support import (
     STORIES,
     Row,
@@ -38,6 +40,8 @@ from tests.publishing.verification.support import (
     sound_release,
     write_manifest,
 )
+
+BREAKS = (*ROW_BREAKS, *DOCUMENT_BREAKS, *DESCRIBING_BREAKS)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +100,7 @@ def test_a_release_of_another_protocol_is_checked_as_far_as_its_layout_goes(tmp_
     assert any("item is not an object" in finding for finding in findings(tmp_path / "1"))
 
 
-@pytest.mark.parametrize("broken", [*BREAKS, *DESCRIBING_BREAKS], ids=lambda broken: broken.name)
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: broken.name)
 def test_every_break_is_found(place: Path, broken: Break) -> None:
     broken.damage(place)
     seal(place)
