@@ -100,10 +100,10 @@ def test_another_rule_over_the_same_votes_is_told_as_that(two: tuple[Release, Re
 def test_a_long_list_has_pages_that_are_found_at_once(
     study: Study, boss: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "PER_PAGE", 2)
+    monkeypatch.setattr(store, "PER_PAGE", 1)
     many = judged_study(
         "many",
-        {f"s{number}": (answers(q1="no"), ALL_YES, answers(q2="no")) for number in range(5)}
+        {f"s{number}": (answers(q1="no"), ALL_YES, answers(q2="no")) for number in range(3)}
         | {"k": (ALL_YES,) * 3},
     )
     first = published(many)
@@ -113,9 +113,9 @@ def test_a_long_list_has_pages_that_are_found_at_once(
     found = store.load(first, second)
     assert found is not None
     ids = [[row["story_id"] for row in found.page(Kind.OTHERWISE, page)] for page in (0, 1, 2, 3, 4)]
-    assert ids == [[], ["s0", "s1"], ["s2", "s3"], ["s4"], []]
+    assert ids == [[], ["s0"], ["s1"], ["s2"], []]
     shown = words(boss, f"/studies/many/releases/compare/?first=1&second=2&kind={Kind.OTHERWISE}&page=2")
-    assert "s3" in shown
+    assert "s1" in shown
     assert "Page 2 of 3" in shown
 
 

@@ -107,12 +107,7 @@ HUB_KILLS: dict[str, tuple[Matches, int, bool]] = {
     "the tag is there, nobody knows": (lambda method, path: method == "POST" and "/tag/" in path, 1, True),
 }
 
-FEW = (
-    "all is there but MANIFEST",
-    "MANIFEST has come, nobody knows",
-    "before the commit",
-    "the commit is there, nobody knows",
-)
+FEW = ("all is there but MANIFEST", "MANIFEST has come, nobody knows", "the commit is there, nobody knows")
 
 
 @pytest.mark.parametrize(

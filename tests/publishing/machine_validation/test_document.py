@@ -286,7 +286,9 @@ sys.stdout.buffer.write(jsonl.document(validate(Path(sys.argv[1]), THEORY_OF_MIN
 """
 
 
+@pytest.mark.torture
 def test_the_same_files_give_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+    """Every run has the values and their order: test_verifying recomputes them in another process."""
     place = write_made(tmp_path, stories(30, with_a_planted_word, per_core=3))
     here = jsonl.document(document(place, THEORY_OF_MIND))
     there = subprocess.run(  # this process has another seed, and as many threads as cores
