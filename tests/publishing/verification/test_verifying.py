@@ -173,7 +173,8 @@ def odd_versions(path: Path) -> Iterator[str]:
     whole = json.loads(path.read_bytes())
     places: list[tuple[str, ...]] = [(key,) for key in whole]
     places += [(key, next(iter(whole[key]))) for key in whole if isinstance(whole[key], dict)]
-    for (*outer, last), odd in product(places, (None, [[]])):
+    odd_values: tuple[object, ...] = (None, [[]])
+    for (*outer, last), odd in product(places, odd_values):
         document = copy.deepcopy(whole)
         inside = document[outer[0]] if outer else document
         if inside[last] != odd:  # before the first release there is nothing
