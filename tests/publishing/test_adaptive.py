@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -45,13 +46,24 @@ def adaptive(place: Path, stories: list[Any] = STORIES, **changes: Any) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return adaptive(tmp_path_factory.mktemp("adaptive") / "1")
+
+
+@pytest.fixture
+def place(sound: Path, tmp_path: Path) -> Path:
+    """A copy, to be broken."""
+    return Path(shutil.copytree(sound, tmp_path / "1"))
+
+
 def document(place: Path, path: str) -> dict[str, Any]:
     read: dict[str, Any] = json.loads((place / path).read_bytes())
     return read
 
 
-def test_release_says_both_numbers_and_the_rule(tmp_path: Path) -> None:
-    place = adaptive(tmp_path / "1")
+def test_release_says_both_numbers_and_the_rule(sound: Path) -> None:
+    place = sound
     described = document(place, "release.json")
     assert described["filter"]["parameters"] == {"votes_per_story": 2, "most_votes": 5, "ties": "dropped"}
     assert "no vote that could still come would change its outcome" in described["filter"]["rule"]
@@ -67,9 +79,9 @@ def test_release_says_both_numbers_and_the_rule(tmp_path: Path) -> None:
     assert report.is_sound, report.shown
 
 
-def test_agreement_is_over_the_first_votes_that_every_story_gets(tmp_path: Path) -> None:
+def test_agreement_is_over_the_first_votes_that_every_story_gets(sound: Path) -> None:
     """Again by another implementation, from the files alone; incomplete stories count, too."""
-    place = adaptive(tmp_path / "1")
+    place = sound
     complete = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
     complete |= {row["story_id"] for row in rows(place, "annotations/dropped-stories.jsonl")}
     first: defaultdict[str, list[str]] = defaultdict(list)
@@ -91,8 +103,8 @@ def test_agreement_is_over_the_first_votes_that_every_story_gets(tmp_path: Path)
     assert statistics["votes_saved"] == sum((5 - votes) * stories for votes, stories in ended.items()) == 18
 
 
-def test_card_says_how_many_votes_stories_got_and_what_it_saved(tmp_path: Path) -> None:
-    card = (adaptive(tmp_path / "1") / "README.md").read_text(encoding="utf-8")
+def test_card_says_how_many_votes_stories_got_and_what_it_saved(sound: Path) -> None:
+    card = (sound / "README.md").read_text(encoding="utf-8")
     told = " ".join(card.split())
     assert "Every story needed 2–5 votes, each by a different annotator" in told
     assert "| stories with 2–5 votes | 13 |" in told
@@ -122,54 +134,41 @@ def test_with_one_vote_of_each_story_no_agreement_is_computed_and_the_card_says_
     assert agreement["krippendorff_alpha"] is agreement["percent"] is None
     told = " ".join((place / "README.md").read_text(encoding="utf-8").split())
     assert "the later ones were asked for because of these, so there is nothing to compare" in told
-    report = check_release(place)
-    assert report.is_sound, report.shown
+    assert findings(place) == ""
 
 
 def findings(place: Path) -> str:
     seal(place)
-    return "\n".join(map(str, check_release(place).shown))
+    return "\n".join(map(str, check_release(place, with_machine_validation=False).shown))
 
 
-@pytest.mark.parametrize(
-    ("story_id", "said"),
-    [
-        ("s0000", "The story is kept; by its votes it is incomplete (2 of at most 5 votes)"),
-        ("s0006", "The story is kept; by its votes it is"),
-        ("s0010", "The story is dropped (q3); by its votes it is incomplete (4 of at most 5 votes)"),
-    ],
-)
-def test_vote_that_is_taken_away_is_missed(tmp_path: Path, story_id: str, said: str) -> None:
-    place = adaptive(tmp_path / "1")
-
+def test_votes_that_are_taken_away_are_missed(place: Path) -> None:
     def take_the_last(votes: list[dict[str, Any]]) -> None:
-        del votes[max(number for number, vote in enumerate(votes) if vote["story_id"] == story_id)]
+        for story_id in ("s0000", "s0006", "s0010"):
+            del votes[max(number for number, vote in enumerate(votes) if vote["story_id"] == story_id)]
 
     edit_rows(VOTES, take_the_last)(place)
     found = findings(place)
-    assert said in found
+    assert found.count("The story is kept; by its votes it is incomplete") == 2
+    assert "The story is kept; by its votes it is incomplete (2 of at most 5 votes)" in found
+    assert "The story is dropped (q3); by its votes it is incomplete (4 of at most 5 votes)" in found
     assert "statistics.json" in found
 
 
-def test_story_cannot_be_called_complete_or_incomplete_against_the_rule(tmp_path: Path) -> None:
-    place = adaptive(tmp_path / "1")
+def test_story_cannot_be_called_complete_or_incomplete_against_the_rule(place: Path) -> None:
     path = place / "release.json"
-    path.write_bytes(path.read_bytes().replace(b'"most_votes": 5', b'"most_votes": 4'))
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"most_votes": 5', b'"most_votes": 4'))
     found = findings(place)
     assert "has 5 votes; 4 count" in found
     assert "filter does not match the definition of majority" in found
-
-
-def test_most_votes_must_be_more_than_the_least(tmp_path: Path) -> None:
-    place = adaptive(tmp_path / "1")
-    path = place / "release.json"
-    path.write_bytes(path.read_bytes().replace(b'"most_votes": 5', b'"most_votes": 2'))
+    path.write_bytes(whole.replace(b'"most_votes": 5', b'"most_votes": 2'))
     assert "a greater most_votes" in findings(place)
 
 
 def adaptive_study(slug: str = "adaptive") -> Study:
     study = builders.make_study(
-        slug, stories=9, votes_per_story=2, most_votes=4, decided_by="majority", license="CC0-1.0"
+        slug, stories=6, votes_per_story=2, most_votes=4, decided_by="majority", license="CC0-1.0"
     )
     for place, person in enumerate(builders.qualified(study, 5)):
         while isinstance(
@@ -198,7 +197,7 @@ def test_study_is_released_by_the_filter_that_decided_it_and_by_no_other(release
     assert (release.filter_name, release.most_votes, release.incomplete) == ("majority", 4, 0)
     statistics = document(release.directory, "statistics.json")
     assert len(statistics["stories_by_votes"]) > 1
-    assert check_release(release.directory).is_sound
+    assert check_release(release.directory, with_machine_validation=False).is_sound
     with pytest.raises(UnknownFilter, match="majority decided how many votes"):
         published(release.study, filter_name="all-agree")
     assert published(release.study, filter_name="majority+one-of-each").kept == release.kept

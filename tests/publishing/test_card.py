@@ -333,13 +333,6 @@ def test_a_study_without_qualification_or_pay_says_so() -> None:
     assert "No vote was too late" in card
 
 
-def test_people_who_had_to_be_qualified_elsewhere_are_told_of() -> None:
-    people = People(consented=4, attempted=None, passed=None)
-    card = known().card(people=people, admitted_through="pilot-0")
-    assert "Only people who had qualified in the study `pilot-0` could take part" in card
-    assert "everybody who consented could vote" not in card
-
-
 def test_imported_votes_beside_votes_that_were_given_here() -> None:
     people = People(consented=7, attempted=None, passed=None)
     card = known().card(people=people, imported=ImportedVotes("release old 2, MANIFEST 00ff", 3))

@@ -79,13 +79,7 @@ def _shuffle(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        _shuffle,
-        lambda place: (place / "release.json").write_text("{"),
-        lambda place: (place / "release.json").unlink(),
-    ],
-    ids=["out of order", "not json", "missing"],
+    "damage", [_shuffle, lambda place: (place / "release.json").unlink()], ids=["out of order", "missing"]
 )
 def test_a_damaged_predecessor_is_never_miscounted(tmp_path: Path, damage: Any) -> None:
     build(tmp_path / "1", crowd(12))

@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation.protocols import get_protocol
 from annotation.protocols.questions import Choice
@@ -32,6 +32,7 @@ def is_no(choice: Choice) -> bool:
     return choice.option == "no"
 
 
+@settings(max_examples=50)
 @given(votes=st.lists(forms, max_size=5), wanted=wanted_votes, data=st.data())
 def test_verdict_does_not_depend_on_any_order(
     votes: list[tuple[Choice, ...]], wanted: int, data: st.DataObject
@@ -42,6 +43,7 @@ def test_verdict_does_not_depend_on_any_order(
     assert verdicts[0] == verdicts[1]
 
 
+@settings(max_examples=50)
 @given(votes=st.lists(forms, min_size=1, max_size=5), data=st.data())
 def test_one_more_no_never_keeps_a_story(votes: list[tuple[Choice, ...]], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(votes) - 1))
@@ -57,6 +59,7 @@ def test_one_more_no_never_keeps_a_story(votes: list[tuple[Choice, ...]], data: 
     assert set(filter(None, before.reason.split(","))) <= set(after.reason.split(","))
 
 
+@settings(max_examples=50)
 @given(votes=st.lists(forms, max_size=5), wanted=wanted_votes)
 def test_agrees_with_the_rule_stated_by_brute_force(votes: list[tuple[Choice, ...]], wanted: int) -> None:
     votes = votes[:wanted]
@@ -163,6 +166,7 @@ def test_experts_decide_only_splits(
             assert verdict == get_filter(name)(votes, votes_per_story=3, counts_against=is_no)
 
 
+@settings(max_examples=50)
 @given(votes=st.lists(forms, min_size=1, max_size=5))
 def test_stricter_filters_keep_a_part_of_what_laxer_ones_keep(votes: list[tuple[Choice, ...]]) -> None:
     kept = [

@@ -18,14 +18,15 @@ from dashboard.figures import compute, store
 from publishing.actions import releases as publishing_actions
 from publishing.card import CARD_PATH
 from publishing.comparison.changes import CHANGES_PATH
+from publishing.models import Release
 from publishing.verification import check_release
 from tests import builders
 from tests.annotation.test_revisions import FINE, TEXT, first, inspected, revise
 from tests.crowd.test_label_tables import rows, tampered
-from tests.publishing.loading import load_all
 from tests.publishing.support import published
 from tests.publishing.test_croissant import OLD_RDFLIB_NAME, problems
 from tests.publishing.test_reimport import broken_promises, imported
+from tests.worlds import built_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,6 +68,11 @@ def revised_study() -> Study:
     return study
 
 
+@built_once
+def revised_release() -> Release:
+    return published(revised_study())
+
+
 def statistics(place: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((place / "statistics.json").read_bytes())
     return found
@@ -82,12 +88,22 @@ def test_a_revision_after_the_answers_were_frozen_is_in_the_next_release() -> No
     publishing_actions.build_release(release_id=release.pk, now=timezone.now())
     release.refresh_from_db()
     place = release.directory
-    report = check_release(place)
+    report = check_release(place, with_machine_validation=False)
     assert report.is_sound, report.shown
     assert [row["story_id"] for row in rows(place, KEPT)] == ["narrative-1", "narrative-2"]
     assert not (place / REVISIONS).exists()
     assert "revised" not in json.loads((place / "release.json").read_bytes())["counts"]
-    assert (published(study).directory / REVISIONS).exists()
+
+    for person in builders.qualified(study, 2):
+        answers(person)
+    place = published(study).directory
+    report = check_release(place, with_machine_validation=False)
+    assert report.is_sound, report.shown
+    assert (place / REVISIONS).exists()
+    changes = {row["story_id"]: row for row in rows(place, CHANGES_PATH)}
+    old, new = changes["narrative-1"], changes["narrative-1.r2"]
+    assert (old["before"], old["now"], old["reason_now"]) == ("kept", "dropped", "revised")
+    assert (old["because"], new["because"]) == (["revision"], ["new-story", "votes"])
 
 
 def test_a_revision_is_a_deviation_from_the_plan_and_no_row_of_the_imported_file() -> None:
@@ -110,11 +126,11 @@ def test_a_revision_is_a_deviation_from_the_plan_and_no_row_of_the_imported_file
 
 
 @OLD_RDFLIB_NAME
-def test_a_release_has_both_versions_and_says_why(tmp_path: Path, client: Client) -> None:
-    study = revised_study()
-    place = published(study).directory
+def test_a_release_has_both_versions_and_says_why(client: Client) -> None:
+    release = revised_release()
+    study, place = release.study, release.directory
     assert "&quot;revisions&quot;" in client.get(f"/releases/{study.slug}/1/").content.decode()
-    report = check_release(place)
+    report = check_release(place, with_machine_validation=False)
     assert report.is_sound, report.shown
     assert [row["story_id"] for row in rows(place, KEPT)] == ["narrative-1.r2"]
     reasons = {row["story_id"]: row["reason"] for row in rows(place, DROPPED)}
@@ -143,16 +159,14 @@ def test_a_release_has_both_versions_and_says_why(tmp_path: Path, client: Client
         told = (place / place_of).read_text(encoding="utf-8")
         assert REVISIONS in told
         assert "parquet/annotations/revisions.parquet" in told
-    (loaded,) = load_all(tmp_path / "cache", (place, ("revisions", "story-data")))
-    assert loaded["revisions"]["rows"] == [line]
     assert problems(place) == []
     forms = json.loads((place / "instrument/instrument.json").read_bytes())["forms"]
     assert {(form["version"], form["language"]) for form in forms} == {(1, "de"), (2, "en")}
 
 
 def test_figures_of_the_study_agree_with_its_release() -> None:
-    study = revised_study()
-    place = published(study).directory
+    release = revised_release()
+    study, place = release.study, release.directory
     compute.make(study.pk, now=timezone.now())
     figures = store.latest(study)
     assert figures
@@ -182,7 +196,7 @@ def test_a_draft_that_was_revised_early_is_settled() -> None:
     assert (votes["counted"], votes["wanted"]) == (5, 5)
     assert (figures.document["started"], figures.document["verdicts"]["incomplete"]) == (0, 0)
     place = published(study).directory
-    report = check_release(place)
+    report = check_release(place, with_machine_validation=False)
     assert report.is_sound, report.shown
     assert {row["story_id"]: row["reason"] for row in rows(place, DROPPED)} == {"narrative-1": "revised"}
     assert statistics(place)["agreement"]["open"]["stories"] == 2
@@ -198,14 +212,14 @@ def test_a_release_is_imported_with_its_revisions() -> None:
     for person in builders.qualified(study, 2):
         answers(person)
     place = published(study).directory
-    assert check_release(place).is_sound
+    assert check_release(place, with_machine_validation=False).is_sound
     assert "1 of 2 (50.0 %) drafts" in " ".join((place / CARD_PATH).read_text(encoding="utf-8").split())
 
     copy, _ = imported(place, "copy", "--with-votes")
     again = published(copy).directory
     for path in (REVISIONS, "statistics.json", KEPT, DROPPED):
         assert (again / path).read_bytes() == (place / path).read_bytes(), path
-    assert check_release(again).is_sound
+    assert check_release(again, with_machine_validation=False).is_sound
     assert Vote.objects.of_study(copy).count() == Vote.objects.of_study(study).count()
 
     draft, _ = imported(place, "draft")
@@ -216,25 +230,8 @@ def test_a_release_is_imported_with_its_revisions() -> None:
     assert broken_promises() == []
 
 
-def test_a_story_is_revised_after_a_release_and_the_next_one_says_so() -> None:
-    study = inspected()
-    for person in builders.qualified(study, 2):
-        answers(person)
-    assert not (published(study).directory / REVISIONS).exists()
-    revise(first(study))
-    for person in builders.qualified(study, 2):
-        answers(person)
-    place = published(study).directory
-    report = check_release(place)
-    assert report.is_sound, report.shown
-    changes = {row["story_id"]: row for row in rows(place, CHANGES_PATH)}
-    old, new = changes["narrative-1"], changes["narrative-1.r2"]
-    assert (old["before"], old["now"], old["reason_now"]) == ("kept", "dropped", "revised")
-    assert (old["because"], new["because"]) == (["revision"], ["new-story", "votes"])
-
-
 def test_what_somebody_changed_by_hand_is_found() -> None:
-    place = published(revised_study()).directory
+    place = revised_release().directory
     whole = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     at = rows(place, REVISIONS)[0]["revised_at"].encode()
     for path, was, now, told in (
@@ -244,7 +241,6 @@ def test_what_somebody_changed_by_hand_is_found() -> None:
             b"Lina puts her umbrella in",
             "do not differ in its texts alone",
         ),
-        (REVISIONS, b"while she pays.", b"while he pays.", "do not differ in its texts alone"),
         (REVISIONS, b'from":"narrative-1"', b'from":"narrative-2"', "by its revision it is dropped"),
         (REVISIONS, b'from":"narrative-1"', b'from":"narrative-3"', "in no file of stories"),
         (REVISIONS, b'from":"narrative-1"', b'from":"narrative-1.r2"', "in a circle"),
@@ -252,12 +248,9 @@ def test_what_somebody_changed_by_hand_is_found() -> None:
         (REVISIONS, b'"' + at, b'"yesterday', "revised_at"),
         (REVISIONS, whole[place / REVISIONS], b"", "There are no revisions"),
         (REVISIONS, whole[place / REVISIONS], 2 * whole[place / REVISIONS], "in two revisions"),
-        (REVISIONS, b"gave it away", b"gave it away" * 99, "1 to 1000 characters"),
         (REVISIONS, b"gave it away", b"said rosa@example.org", "looks like an e-mail address"),
         ("release.json", b'"revised": 1,', b'"revised": 2,', "counts.revised is 2; recomputed it is 1"),
-        ("statistics.json", b'"generated": 2,', b'"generated": 3,', "generated is 3"),
         (DROPPED, b'"reason":"revised"', b'"reason":"open"', "by its revision it is dropped (revised)"),
-        (DROPPED, b'"reason":"open"', b'"reason":"revised"', "by its votes it is dropped (open)"),
         (KEPT, b"Where will Lina turn", b"Where does Lina turn", "do not differ in its texts alone"),
     ):
         problems = tampered(place, path, was, now)
@@ -270,12 +263,12 @@ def test_what_somebody_changed_by_hand_is_found() -> None:
 
 
 def test_a_file_of_revisions_that_is_missing_or_unexpected_is_found() -> None:
-    place = published(revised_study()).directory
+    place = revised_release().directory
     line_of = {line.split("  ")[1]: line for line in (place / "MANIFEST").read_text().splitlines()}
     gone = [REVISIONS, "parquet/annotations/revisions.parquet"]
     for path in gone:
         (place / path).unlink()
     kept = [line for path, line in line_of.items() if path not in gone]
     (place / "MANIFEST").write_text("".join(f"{line}\n" for line in kept))
-    told = [str(finding) for finding in check_release(place).shown]
+    told = [str(finding) for finding in check_release(place, with_machine_validation=False).shown]
     assert any("dropped (revised); by its votes it is" in one for one in told), told

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import huggingface_hub.constants
 import pytest
 
 from publishing.destinations.base import Package
 from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts, verify
-from tests.publishing.destinations.hub import Hub
+from tests.publishing.destinations.hub import TOKEN, Hub
+from tests.publishing.destinations.store import Store
 
 _numbers = count(1)
 
@@ -44,3 +46,16 @@ def make_package(tmp_path: Path) -> Callable[..., Package]:
         return Package(folder, "pilot", number, False, files, tuple(other.manifest for other in earlier))
 
     return make
+
+
+@pytest.fixture
+def at_store(store: Store, settings: Any) -> Store:
+    settings.S3_ENDPOINT_URL = store.url
+    return store
+
+
+@pytest.fixture
+def at_hub(hub: Hub, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    settings.HF_ENDPOINT = hub.url
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return hub

@@ -195,7 +195,7 @@ def test_answers_to_questions_that_changed_are_left_out(people: Path, tmp_path: 
     left = {row["story_id"] for row in read(tmp_path / "1" / VOTES)}
     assert len(left) == 3 * STORIES - 2  # its action and the judgment of it
     assert "s0001_aware" in left
-    assert check_release(tmp_path / "1").is_sound
+    assert check_release(tmp_path / "1", with_machine_validation=False).is_sound
     others = [pseudonymous(judged) for judged in crowd(60)[30:]]
     builder.build(tmp_path / "2", facts=FACTS, chunks=chunks_of(others), baseline=Baseline(people, DRAWN))
     assert not (tmp_path / "2" / "baseline").exists()

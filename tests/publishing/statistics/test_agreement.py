@@ -8,7 +8,7 @@ from fractions import Fraction
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from publishing.statistics import agreement
@@ -109,6 +109,7 @@ def test_a_category_nobody_chose_is_part_of_the_scale() -> None:
         assert same(counts) == same(counts[:, :2])
 
 
+@settings(max_examples=30)
 @given(counts=tables(equal_votes=True))
 def test_kappa_is_that_of_statsmodels(counts: Integers) -> None:
     from statsmodels.stats.inter_rater import (
@@ -119,6 +120,7 @@ def test_kappa_is_that_of_statsmodels(counts: Integers) -> None:
     assert value(fleiss_kappa(counts)) == pytest.approx(statsmodels_kappa(counts), abs=CLOSE)
 
 
+@settings(max_examples=30)
 @given(counts=tables(equal_votes=False))
 def test_alpha_is_that_of_krippendorff(counts: Integers) -> None:
     assume(varied(counts))
@@ -138,6 +140,7 @@ def test_at_the_size_of_a_study_both_agree(seed: int, stories: int, no: float) -
     assert value(krippendorff_alpha(counts)) == pytest.approx(theirs, abs=CLOSE)
 
 
+@settings(max_examples=30)
 @given(counts=tables(equal_votes=False))
 def test_percent_and_ac1_are_their_definitions_in_exact_fractions(counts: Integers) -> None:
     units = [[int(number) for number in row] for row in counts]
@@ -159,6 +162,7 @@ def _votes(unit: list[int]) -> list[int]:
     return [category for category, number in enumerate(unit) for _ in range(number)]
 
 
+@settings(max_examples=30)
 @given(counts=tables(equal_votes=False), data=st.data())
 def test_frequencies_stand_for_equal_units_and_order_changes_nothing(
     counts: Integers, data: st.DataObject

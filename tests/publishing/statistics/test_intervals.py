@@ -67,6 +67,7 @@ def test_draws_as_many_stories_as_there_are_whatever_fits_into_memory(
     assert intervals(NAMES, PATTERNS, EACH_ITSELF, STORIES, Bootstrap()) == whole
 
 
+@pytest.mark.torture
 def test_intervals_cover_what_they_should() -> None:
     """300 studies of 300 stories from one population: intervals hold the truth 92 to 98 % of the time."""
     truth = {name: float(estimate(Votes(PATTERNS, STORIES))) for name, estimate in ESTIMATES.items()}

@@ -53,12 +53,9 @@ def pair_by_pair(items: Items, scale: tuple[str, ...]) -> float:
 
 
 @pytest.mark.parametrize("scale", [SCALE, ("0", "1", "2", "3"), ("0", "1")])
-@pytest.mark.parametrize("votes", [(2,), (3,), (20,), (1, 2, 5)])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_estimates_equal_those_of_other_libraries(
-    seed: int, votes: tuple[int, ...], scale: tuple[str, ...]
-) -> None:
-    items = random_items(seed, votes, scale)
+@pytest.mark.parametrize("votes", [(2,), (20,), (1, 2, 5)])
+def test_estimates_equal_those_of_other_libraries(votes: tuple[int, ...], scale: tuple[str, ...]) -> None:
+    items = random_items(1, votes, scale)
     found = document(items, scale)
     every = [rating for item in items for rating in item]
     assert found["mean"] == pytest.approx(np.mean(every), abs=1e-9)
