@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.protocols.questions import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
-from dashboard.stories.queries import ballots, judge
+from dashboard.stories.queries import OUTCOMES, ballots, judge, reason_in_words
 from dashboard.stories.tables import tables_of
 from dashboard.stories.versions import revisions_of
 from publishing.filters import FILTERS
@@ -63,9 +63,9 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "answered": _side_by_side(study, story, voted),
         "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
-            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(story, rule, cast, decided),
-             "validates": rule.validates}
+            {"rule": rule, "outcome": OUTCOMES[verdict.outcome], "reason": reason_in_words(study, verdict)}
             for rule in filters_of(study, FILTERS).values() if is_main
+            for verdict in [judge(story, rule, cast, decided)]
         ],
         "reasons": _reasons(study, cast),
         "versions": versions,

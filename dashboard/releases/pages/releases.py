@@ -33,7 +33,7 @@ from publishing.data_statement import creators_of, doi_of
 from publishing.errors import UnknownFilter
 from publishing.facts import Statement
 from publishing.files.directory import content_type
-from publishing.filters import ONE_OF_EACH, filters_for, find_filter
+from publishing.filters import ONE_OF_EACH, filters_for
 from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
@@ -59,7 +59,7 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
     published = found.published().count()
     context = {
         "build": _build(underway) if underway else None,
-        "rows": [_row(release) for release in rows[:PER_PAGE]],
+        "releases": rows[:PER_PAGE],
         "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
         "is_first": not before,
         "archives": ARCHIVES,
@@ -101,15 +101,6 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
         "samples": release.baseline_samples.select_related("study"),
     }
     return render_form(request, "dashboard/releases/withdraw_release.html", context, errors=failure)
-
-
-def _row(release: Release) -> dict[str, Any]:
-    rule = find_filter(release.filter_name, release.most_votes)
-    return {
-        "release": release,
-        "filter": rule.localized(release.votes_per_story)[0] if rule else release.filter_name,
-        "validates": bool(rule and rule.validates),
-    }
 
 
 def _build(release: Release) -> dict[str, Any]:
@@ -212,11 +203,7 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
         for path in (found.charts if found else ())
     }
     context = {
-        "name": rule.name,  # a filter can be called, and a template would
-        "validates": rule.validates,
-        "title": rule.localized(study.votes_per_story)[0],
-        "one_of_each": rule.one_of_each,
-        "selects": rule.selects,
+        "rule": rule,
         "preview": found,
         "has_test": study.gate == Study.Gate.READY,
         "card": rendered(found.card, urls.get) if found and not found.failure else None,
@@ -246,14 +233,10 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
     planned = planned_filter(study).removesuffix(ONE_OF_EACH)
     return [
         {
-            "name": rule.name,
-            "title": title,
-            "rule": sentence,
-            "validates": rule.validates,
+            "rule": rule,
+            "sentence": rule.localized_rule(study.votes_per_story),
             "checked": rule.name == planned,
-            "kept": by_name.get(rule.name, {}).get("kept"),
-            "dropped": by_name.get(rule.name, {}).get("dropped"),
+            **by_name.get(rule.name, {}),
         }
         for rule in filters_of(study, filters_for(study.protocol_name)).values()
-        for title, sentence in [rule.localized(study.votes_per_story)]
     ]
