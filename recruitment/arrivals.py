@@ -91,7 +91,7 @@ def may_begin(
     if campaign.state == Campaign.State.DRAFT or (person is None and not lets_in(campaign)):
         return ArrivalProblem.NOT_OPEN
     state = person.state if person else None
-    if campaign.purpose == Campaign.Purpose.TEST:
+    if campaign.is_test:
         return ArrivalProblem.TEST_TAKEN if state in TESTED and not has_lost_test else None
     needs_test = campaign.study.gate != Study.Gate.NOT_REQUIRED
     if state in OUT or (needs_test and state != Enrollment.State.QUALIFIED):

@@ -31,9 +31,12 @@ class Revisions:
         """The number of first versions that were revised."""
         return len(self._by_old.keys() - self._by_new.keys())
 
+    def has_old(self, story_id: str) -> bool:
+        """Return True if a story of this id was revised."""
+        return story_id in self._by_old
+
     def see(self, story: ReleasedStory) -> None:
-        """Remember what a story is as a version, and mark it if it is an old one."""
-        story.is_old_version = story.story_id in self._by_old
+        """Remember what a story is as a version."""
         for revised, others in ((self._by_old, "after"), (self._by_new, "before")):
             if row := revised.get(story.story_id):
                 self._seen[row["story_id"], others] = _hash(story, {}), _hash(story, row, others)

@@ -16,7 +16,7 @@ from annotation.models import Study
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, number_in
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
 from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
@@ -136,7 +136,6 @@ def _row(
         "pseudonym": pseudonym(study.pseudonym_key, person),
         "is_enrolled": person in enrolled,
         "visit": visit_of_mismatch(mismatch),
-        "is_test": is_test(campaign),
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
         "ways": remedies_of(case),

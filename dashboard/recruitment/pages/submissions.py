@@ -16,7 +16,7 @@ from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream, number_in
 from dashboard.recruitment import queries as queries
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
 from dashboard.recruitment.forms import PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
@@ -37,14 +37,13 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     after = request.GET.get("after", "")
     only = number_in(request.GET.get("only"))
     rows, following = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
-    tests = newest_attempts(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
+    tests = newest_attempts(study, [found.annotator_id for found in rows]) if campaign.is_test else {}
     context = {
         "campaign": campaign,
         "next": f"after={following}" if following else "",
         "is_first": not (after or only),
         "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
-        "is_test": is_test(campaign),
         "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
