@@ -13,6 +13,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import StudyNotReady
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import (
     CHANGE_ALL,
     CREATE,
@@ -23,7 +24,6 @@ from annotation.rights import (
     signed_in,
     write_page,
 )
-from annotation.views.common import number
 from dashboard.actions import move_study
 from dashboard.charts.catalogue import CHARTS, chart_called
 from dashboard.figures import store
@@ -116,7 +116,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         moved = move_study(
             study=study,
             move=move,
-            campaigns={number(text) for text in request.POST.getlist("campaign")},
+            campaigns={number_in(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
             planned_filter=request.POST.get("filter", ""),
             by=signed_in(request),

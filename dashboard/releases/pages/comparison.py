@@ -11,9 +11,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
-from dashboard.http import csv_stream, number_in
+from dashboard.http import csv_stream
 from publishing.comparison import store
 from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
