@@ -18,6 +18,7 @@ from annotation.rights import (
     CHANGE_ALL,
     CREATE,
     Right,
+    by_and_now,
     form_page,
     read_page,
     rights_in,
@@ -69,7 +70,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 def release_lease(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Give the story that somebody holds to others at once."""
     with ErrorsAsMessages(request):
-        actions.release_lease(study=study, assignment_id=number, by=signed_in(request), now=clock.now())
+        actions.release_lease(study=study, assignment_id=number, **by_and_now(request))
         messages.success(request, _("The story is released to others."))
     return redirect("dashboard:overview", slug=study.slug)
 
@@ -119,8 +120,7 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
             campaigns={number_in(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
             planned_filter=request.POST.get("filter", ""),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         for one in moved:
             said = {"number": one.number, "state": one.get_state_display()}

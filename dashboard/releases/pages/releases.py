@@ -109,13 +109,11 @@ def _build(release: Release) -> dict[str, Any]:
     standing, sign = progress.build_standing(release, found, now=clock.now())
     return {
         "release": release,
-        "standing": standing.value,
+        "standing": standing,
         "sign": sign,
+        "progress": found,
         "step": [*Stage].index(found.stage) + 1 if found else None,
         "steps": len(Stage),
-        "stage": found.stage.value if found else "",
-        "done": found.done if found else None,
-        "total": found.total if found else None,
         "minutes": (int(found.remaining[0] // 60), ceil(found.remaining[1] / 60))
         if found and found.remaining
         else None,
