@@ -21,7 +21,7 @@ from annotation.requests import number_in
 from publishing.files import jsonl
 
 MOST_PAGES = 10**6
-"""So that the number of a row fits there, too."""
+"""The position of a row on the last page still fits into PostgreSQL's bigint."""
 ROWS_AT_ONCE = 500
 """Rows per piece of a stream."""
 _BEGINS_FORMULA = (*"=+-@\t\r\n", *"＝＋－＠")

@@ -20,7 +20,7 @@ class Revisions:
         self._by_old = {row["revised_from"]: row for row in rows}
         self._by_new = {row["story_id"]: row for row in rows}
         self._seen: dict[tuple[str, str], tuple[str, str]] = {}
-        """By revision and version: hashes of the story as it is, and with the texts of the other version."""
+        """Hashes of the story as it is and with the other version's texts, by revision and version."""
         if len({len(rows), len(self._by_old), len(self._by_new)}) > 1:
             self._report("Some version is in two revisions.")
         if release.has(REVISIONS_PATH) and not rows:

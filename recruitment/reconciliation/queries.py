@@ -84,7 +84,7 @@ def _decision_from(found: list[Payment]) -> Decision | None:
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 OVERTURNED_WITHIN = timedelta(days=30)
-"""How long after the hand-in a rejection can be overturned: Mechanical Turk's rule."""
+"""Time after the hand-in in which a rejection can be overturned: Mechanical Turk's rule."""
 
 
 AT_ONCE = 1000

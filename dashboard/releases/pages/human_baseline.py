@@ -105,8 +105,8 @@ def _report(request: HttpRequest, study: Study, admission: Admission) -> None:
         messages.info(
             request,
             _(
-                "%(remaining)s people of “%(source)s” may take part; %(excluded)s are excluded because they "
-                "were shown these stories. manage.py invite %(study)s --qualified prints their links."
+                "%(remaining)s participants of “%(source)s” may take part; %(excluded)s are excluded because "
+                "they were shown these stories. manage.py invite %(study)s --qualified prints their links."
             )
             % {
                 "remaining": admission.remaining,
