@@ -45,8 +45,6 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     )
     checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
     people = [_person(study, assignment, votes, exclusions, checks) for assignment in assignments]
-    for number, person in enumerate(people, 1):
-        person["number"] = number
     voted = [person for person in people if person["newest"]]
     named: dict[str, list[Any]] = {"vote": votes, "exclusion": exclusions, "spot check": checks}
     subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
@@ -98,10 +96,8 @@ def _person(
     own = [vote for vote in votes if vote.assignment_id == assignment.pk]
     numbers = {vote.pk for vote in own}
     return {
-        "pseudonym": assignment.enrollment.pseudonym,
         "assignment": assignment,
         "holds": assignment.state in LIVING,
-        "leased": assignment.state == Assignment.State.LEASED,
         "newest": own[-1] if own else None,
         "earlier": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own[:-1]],
         "exclusions": [
