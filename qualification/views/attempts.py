@@ -61,7 +61,6 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "attempts_allowed": turn.left,
         "mark": pass_mark(turn.round),
         "pays_on_fail": _pays_on_fail(enrollment, turn.round),
-        "form_action": request.path,
         "instructions_url": page_url(request, "annotation:instructions"),
     }
     return page(request, enrollment, "qualification/intro.html", context)
@@ -116,7 +115,6 @@ def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "attempt": attempt,
         "stories": stories,
         "complete": all(answer["option"] for entry in stories for answer in entry["answers"]),
-        "form_action": request.path,
     }
     return page(request, enrollment, "qualification/review.html", context)
 
