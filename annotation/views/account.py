@@ -207,8 +207,7 @@ def _leaving(
     if request.method == "POST":
         leave(now=clock.now())
         return redirect(page_url(request, "annotation:stories"))
-    context: dict[str, Any] = {"form_action": request.path, "progress": progress(enrollment)}
-    return page(request, enrollment, template, context)
+    return page(request, enrollment, template, {"progress": progress(enrollment)})
 
 
 def _form(

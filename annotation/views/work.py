@@ -90,9 +90,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST":
         if enrollment.consent_id == text.pk and enrollment.state not in rules.UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
-        return page(
-            request, enrollment, "annotation/consent.html", {"consent": text, "action_url": request.path}
-        )
+        return page(request, enrollment, "annotation/consent.html", {"consent": text})
     try:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())

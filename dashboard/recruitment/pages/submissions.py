@@ -186,8 +186,6 @@ def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
             "can_be_retried": may_change and payment.pk in retryable,
-            "is_forgotten": payment.submission.annotator.erased_at is not None,
-            "has_trouble": payment.state != Payment.State.DONE and bool(payment.problem),
         }
         for payment in shown
     ]
