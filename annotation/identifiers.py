@@ -8,7 +8,7 @@ PATTERNS = {
     "a Mechanical Turk worker id": (b"A", re.compile(rb"(?<![A-Za-z0-9])A[A-Z0-9]{12,14}(?![A-Za-z0-9])")),
     "a Prolific id": (b"", re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{24}(?![0-9A-Za-z])")),
 }
-"""By kind: a byte that each has, and its pattern."""
+"""Identifiers by kind: a byte that occurs in each, and the pattern."""
 REMOVED = b"[removed]"
 
 

@@ -230,7 +230,7 @@ _STORE_VOTE = {
     for graded in (False, True)
     for commented in (False, True)
 }
-"""By whether the vote completes its assignment, answers a check, and comes with a comment."""
+"""Statements that store a vote: it completes its assignment or not, answers a check, has a comment."""
 
 
 def get_person(enrollment_id: int) -> Enrollment:

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
 
+from annotation.requests import number_in
 from tomannot.keyed import is_one_of, keyed_hashes
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)
@@ -57,9 +59,7 @@ def personal_token(enrollment_id: int, link_key: str) -> str:
 
 def read_personal_token(token: str) -> tuple[int, str]:
     """Read the enrollment of a personal link, and its ``link_key``. Raise :class:`InvalidToken`."""
-    with _refusing_forgeries():
-        enrollment_id, link_key = _personal().unsign(token).split("-")
-        return int(enrollment_id), link_key
+    return _pair(_personal(), token)
 
 
 def visit_token(claim: VisitClaim) -> str:
@@ -80,8 +80,7 @@ def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
 
 def meant_by(token: str) -> int:
     """Return the enrollment id that a forged token names, or 0. Never trust it."""
-    number = token.partition("-")[0]
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else 0
+    return number_in(token.partition("-")[0])
 
 
 def address_token(identity_id: int, address: str) -> str:
@@ -103,9 +102,7 @@ def read_address_token(token: str) -> tuple[int, str]:
 
     Raise :class:`InvalidToken` or :class:`ExpiredToken`.
     """
-    with _refusing_forgeries():
-        identity_id, digest = _address().unsign(token, max_age=ADDRESS_TOKEN_LIFE).split("-")
-        return int(identity_id), digest
+    return _pair(_address(), token, max_age=ADDRESS_TOKEN_LIFE)
 
 
 def invitation_token(invitation_id: int, nonce: str) -> str:
@@ -115,9 +112,13 @@ def invitation_token(invitation_id: int, nonce: str) -> str:
 
 def read_invitation_token(token: str) -> tuple[int, str]:
     """Read the id of an invitation, and its nonce. Raise :class:`InvalidToken`."""
+    return _pair(_invitation(), token)
+
+
+def _pair(signer: signing.Signer, token: str, **limits: Any) -> tuple[int, str]:
     with _refusing_forgeries():
-        invitation_id, nonce = _invitation().unsign(token).split("-")
-        return int(invitation_id), nonce
+        number, key = signer.unsign(token, **limits).split("-")
+        return int(number), key
 
 
 @contextmanager

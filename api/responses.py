@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
-from rest_framework.reverse import reverse
 
 from annotation.actions import blockers
 from annotation.models import ApiToken, ImportProblem, Story, StoryImport, Study
 from dashboard.stories.queries import ListedStory
 from publishing.filters import Outcome
-from publishing.models import Release, ReleaseFile
+from publishing.models import Release
 from publishing.views import ARCHIVES
 
 
@@ -261,26 +261,21 @@ class WithdrawalOut(serializers.Serializer):
     reason = serializers.CharField()
 
 
-class _PageField(serializers.CharField):
+class _Address(serializers.CharField):
+    def to_representation(self, path: str) -> str:
+        return str(self.context["request"].build_absolute_uri(path))
+
+
+class _PageField(_Address):
     def get_attribute(self, release: Release) -> str | None:
-        is_out = release.state == Release.State.PUBLISHED
-        return _absolute(self, "release", release.study.slug, release.number) if is_out else None
+        return release.url if release.state == Release.State.PUBLISHED else None
 
 
 class _ArchivesField(serializers.DictField):
     def get_attribute(self, release: Release) -> dict[str, str]:
         kinds = ARCHIVES if release.state == Release.State.PUBLISHED else ()
-        return {kind: _absolute(self, "archive", release.study.slug, release.number, kind) for kind in kinds}
-
-
-class _FileField(serializers.CharField):
-    def get_attribute(self, file: ReleaseFile) -> str:
-        return _absolute(self, "file", file.release.study.slug, file.release.number, file.path)
-
-
-def _absolute(field: serializers.Field, page: str, *key: object) -> str:
-    """Return the absolute address of a release's public page or file."""
-    return str(reverse(f"publishing:{page}", args=key, request=field.context["request"]))
+        key = (release.study.slug, release.number)
+        return {kind: reverse("publishing:archive", args=[*key, kind]) for kind in kinds}
 
 
 class ReleaseFileOut(serializers.Serializer):
@@ -289,7 +284,7 @@ class ReleaseFileOut(serializers.Serializer):
     path = serializers.CharField()
     size = serializers.IntegerField(help_text="Bytes.")
     sha256 = serializers.CharField()
-    url = _FileField()
+    url = _Address()
 
 
 class ReleaseOut(serializers.Serializer):
@@ -309,9 +304,7 @@ class ReleaseOut(serializers.Serializer):
     counts = Counts(source="*")
     withdrawal = WithdrawalOut(source="withdrawn", allow_null=True)
     page = _PageField(allow_null=True, help_text="The public page; null until it is published.")
-    archives = _ArchivesField(
-        child=serializers.CharField(), help_text="Public archives of all files: “tar” and “zip”."
-    )
+    archives = _ArchivesField(child=_Address(), help_text="Public archives of all files: “tar” and “zip”.")
 
 
 class ReleaseWithFiles(ReleaseOut):

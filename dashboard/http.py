@@ -17,12 +17,11 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.downloads import EXPORTS, download
+from annotation.requests import number_in
 from publishing.files import jsonl
 
-MOST_DIGITS = 18
-"""Numbers with so many digits fit into PostgreSQL's bigint."""
 MOST_PAGES = 10**6
-"""So that the number of a row fits there, too."""
+"""The position of a row on the last page still fits into PostgreSQL's bigint."""
 ROWS_AT_ONCE = 500
 """Rows per piece of a stream."""
 _BEGINS_FORMULA = (*"=+-@\t\r\n", *"＝＋－＠")
@@ -30,17 +29,10 @@ _UNSEEN = " \ufeff"
 """Characters that spreadsheets drop before they look for a formula."""
 
 
-def number_in(text: str | None) -> int | None:
-    """Return the positive whole number that the text spells, or None for anything else."""
-    if text is None or len(text) > MOST_DIGITS or not (text.isascii() and text.isdigit()):
-        return None
-    return int(text) or None
-
-
 def page_number(request: HttpRequest) -> int:
     """Return the number of the requested page of a list, or 1 if there can be no such page."""
     number = number_in(request.GET.get("page"))
-    return number if number and number <= MOST_PAGES else 1
+    return number if 1 <= number <= MOST_PAGES else 1
 
 
 def form_token(request: HttpRequest) -> UUID | None:

@@ -267,7 +267,7 @@ class Tally:
     seconds: Counter[int] = field(default_factory=Counter)
     """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
     milliseconds: int = 0
-    """Those of all votes together, each capped likewise."""
+    """Milliseconds on task of all votes together, each capped likewise."""
     annotators: Counter[str] = field(default_factory=Counter)
     """Votes by annotator."""
     reasons: Counter[str] = field(default_factory=Counter)

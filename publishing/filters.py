@@ -7,6 +7,7 @@ which choices count against a story. It knows nothing of databases, people or ti
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from django.utils import translation
 from django.utils.translation import gettext_noop, ngettext
@@ -97,6 +98,7 @@ class StoryFilter:
     """False if no story is dropped: each with all its votes is released."""
     most_votes: int | None = None
     """Where the number of votes is adaptive: the most that a story gets while its outcome is undecided."""
+    do_not_call_in_templates: ClassVar[bool] = True
 
     def __call__(
         self,
@@ -152,11 +154,15 @@ class StoryFilter:
         rule = self._worded(votes_per_story, votes, str)
         return f"{rule}; {ONLY_FIRST}" if self.one_of_each else rule
 
-    def localized(self, votes_per_story: int) -> tuple[str, str]:
-        """Return title and rule in the current language."""
+    @property
+    def localized_title(self) -> str:
+        """Return the title in the current language."""
+        return translation.gettext(self.title)
+
+    def localized_rule(self, votes_per_story: int) -> str:
+        """Return the rule in the current language."""
         counted = ngettext("%(n)s counted vote", "%(n)s counted votes", votes_per_story)
-        votes = counted % {"n": votes_per_story}
-        return translation.gettext(self.title), self._worded(votes_per_story, votes, translation.gettext)
+        return self._worded(votes_per_story, counted % {"n": votes_per_story}, translation.gettext)
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
         """Return the parameters for ``release.json``: enough to apply the rule again."""
@@ -267,22 +273,17 @@ def filters_for(protocol_name: str) -> Mapping[str, StoryFilter]:
     return FILTERS if stated_by(protocol_name).resolution == "filter" else {every_item.name: every_item}
 
 
-def find_filter(name: str, most_votes: int | None = None) -> StoryFilter | None:
-    """Return the filter of this name, which may end in :data:`ONE_OF_EACH`; None if there is none.
+def get_filter(name: str, most_votes: int | None = None) -> StoryFilter:
+    """Return the filter of this name, which may end in :data:`ONE_OF_EACH`.
 
-    ``most_votes``: the most votes of a story, where their number is adaptive.
+    ``most_votes``: the most votes of a story, where their number is adaptive. Raise
+    :class:`~publishing.errors.UnknownFilter` if there is none.
     """
+    if name not in FILTER_NAMES:
+        raise UnknownFilter(f"There is no filter “{name}”. There are: {', '.join(FILTER_NAMES)}.")
     if name == every_item.name:
         return every_item
-    base = FILTERS.get(name.removesuffix(ONE_OF_EACH))
-    if base is None or (name == base.name and not most_votes):
+    base = FILTERS[name.removesuffix(ONE_OF_EACH)]
+    if name == base.name and not most_votes:
         return base
     return replace(base, name=name, one_of_each=name != base.name, most_votes=most_votes)
-
-
-def get_filter(name: str, most_votes: int | None = None) -> StoryFilter:
-    """Return the filter as :func:`find_filter`. Raise :class:`~publishing.errors.UnknownFilter`."""
-    found = find_filter(name, most_votes)
-    if found is None:
-        raise UnknownFilter(f"There is no filter “{name}”. There are: {', '.join(FILTER_NAMES)}.")
-    return found

@@ -14,7 +14,6 @@ from urllib.parse import urljoin
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, Count, F, Q, When
-from django.urls import reverse
 from django.utils.translation import override
 
 from annotation.fixed_settings import NONE, noted_changes
@@ -108,7 +107,7 @@ def release_facts(release: Release) -> facts.ReleaseFacts:
         instrument=instrument(release),
         sources=sources(study),
         plan=plan_and_deviations(release),
-        url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
+        url=urljoin(settings.PUBLIC_URL, release.url),
         intake=intake(release),
         recruited=json.loads(release.recruited) if release.recruited else None,
         flagged=flagged(release),

@@ -203,7 +203,7 @@ def reference_of(campaign: Campaign) -> str:
 
 def offer_of(campaign: Campaign) -> Offer:
     """Return the campaign as its platform has to know it."""
-    is_test = campaign.purpose == Campaign.Purpose.TEST
+    is_test = campaign.is_test
     return Offer(
         **{term.name: getattr(campaign, term.name) for term in fields(Terms)}
         | {"countries": tuple(campaign.countries)},

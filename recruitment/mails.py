@@ -27,7 +27,7 @@ can do), and are mended by whoever runs this site: until then the mail waits."""
 
 
 _FIELD = EmailField(max_length=200)
-"""As long as ``accounts.PlatformIdentity.person``."""
+"""Accepts addresses that fit into ``accounts.PlatformIdentity.person``."""
 
 
 class Kind(enum.StrEnum):

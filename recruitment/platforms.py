@@ -89,7 +89,7 @@ class Platform(ABC):
     defaults: ClassVar[Mapping[str, Any]] = {"stories_per_visit": 20}
     """Values in the form of a new campaign."""
     is_framed: ClassVar[bool] = False
-    """Its people see our pages in a frame of its own."""
+    """True if participants see our pages in a frame of the platform."""
     verifies_arrivals: ClassVar[bool] = True
     """Reading an arrival costs a request to the platform, so clients with many refused ones have to wait."""
     has_one_posting: ClassVar[bool] = False

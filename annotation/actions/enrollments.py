@@ -303,7 +303,6 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
     let_go_of(enrollment=enrollment, given=True)
-    _check_transition(enrollment, Enrollment.State.WITHDRAWN)
     return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 
 

@@ -86,12 +86,16 @@ class CheckOption(ChosenOption):
 
 
 class CheckResultQuerySet(models.QuerySet["CheckResult"]):
-    def current(self) -> CheckResultQuerySet:
-        """Filter results of the newest revision of each vote, by keys in use."""
+    def newest(self) -> CheckResultQuerySet:
+        """Filter results of the newest revision of each vote."""
         newer = Vote.objects.filter(
             assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
         )
-        return self.filter(~Exists(newer), key__state=CheckKey.State.IN_USE)
+        return self.filter(~Exists(newer))
+
+    def current(self) -> CheckResultQuerySet:
+        """Filter results of the newest revision of each vote, by keys in use."""
+        return self.newest().filter(key__state=CheckKey.State.IN_USE)
 
     def of_person(self, enrollment: Enrollment) -> CheckResultQuerySet:
         """Filter the annotator's results that count now: those since their last reinstatement.

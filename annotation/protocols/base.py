@@ -135,7 +135,7 @@ class Procedure:
     votes: int
     """Answers per item."""
     passed: str = ""
-    """How many passed its qualification test: “19 of 100”."""
+    """The share of people who passed its qualification test: “19 of 100”."""
 
 
 Layout = Literal["items", "theory-of-mind"]
@@ -143,10 +143,10 @@ Layout = Literal["items", "theory-of-mind"]
 
 
 Resolution = Literal["filter", "mean", "majority", "reconciled"]
-"""How several people's answers to an item become one decision: a filter that researchers choose keeps or
-drops the item; or every item with all its answers is released, with their means or shares of right answers,
-or with the answer of more than half of the people to each question, or with the table that experts made of
-the rows that people listed (:mod:`annotation.reconciling`)."""
+"""The way from several people's answers to one decision: a filter that researchers choose keeps or drops
+the item; or every item with all its answers is released, with their means or shares of right answers, or with
+the answer of more than half of the people to each question, or with the table that experts made of the rows
+that people listed (:mod:`annotation.reconciling`)."""
 
 
 Statistic = Literal[

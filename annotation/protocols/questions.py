@@ -36,7 +36,7 @@ class Row:
     key: str
     label: str = ""
     options: tuple[Option, ...] = ()
-    """Those of the question's options that the row offers; empty: all of them."""
+    """The options of the question that this row offers; empty: all of them."""
 
 
 SINGLE_ROW = (Row(""),)

@@ -25,7 +25,7 @@ from annotation.intake import QUESTIONS
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
-from annotation.requests import extended
+from annotation.requests import extended, number_in
 from annotation.rules import Reason, Refusal
 from annotation.views.common import (
     COMMENT,
@@ -34,7 +34,6 @@ from annotation.views.common import (
     continue_link,
     go,
     message,
-    number,
     page,
     progress,
     receipt_context,
@@ -83,7 +82,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show the consent text, and record the annotator's decision."""
     if is_given_up(request):
         return redirect(page_url(request, "link:hand_in"))
-    version = number(request.POST.get("version")) or enrollment.study.consent_version
+    version = number_in(request.POST.get("version")) or enrollment.study.consent_version
     text = get_object_or_404(ConsentText, study=enrollment.study, version=version)
     kept_out = queries.kept_out(enrollment)
     if kept_out:
@@ -91,9 +90,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST":
         if enrollment.consent_id == text.pk and enrollment.state not in rules.UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
-        return page(
-            request, enrollment, "annotation/consent.html", {"consent": text, "action_url": request.path}
-        )
+        return page(request, enrollment, "annotation/consent.html", {"consent": text})
     try:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())
@@ -160,17 +157,17 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _submitted(request, enrollment)
     except IncompleteForm as incomplete:  # nothing was stored
         theirs = Assignment.objects.select_related("story").filter(enrollment=enrollment)
-        again = theirs.get(pk=number(request.POST.get("assignment")))
+        again = theirs.get(pk=number_in(request.POST.get("assignment")))
         return _story(request, enrollment, again, errors=incomplete.errors)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        return settled(unknown, str(number(request.POST.get("assignment"))), stored=False)
+        return settled(unknown, str(number_in(request.POST.get("assignment"))), stored=False)
 
 
 def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Store the submitted answers, and show the next story. Raise like ``actions.record_vote``."""
     form: dict[str, Any] = {
-        "assignment_id": number(request.POST.get("assignment")),
+        "assignment_id": number_in(request.POST.get("assignment")),
         "enrollment": enrollment,
         "submitted": request.POST.dict(),
         "language": get_language() or "en",
@@ -200,7 +197,7 @@ def renew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Keep the story of an open page reserved (204), unless its lease is over or was long enough (409)."""
     now = clock.now()
     count_try(LEASE_RENEWALS, str(enrollment.pk), now=now)
-    held = number(request.POST.get("held"))
+    held = number_in(request.POST.get("held"))
     renewed = actions.renew_lease(enrollment=enrollment, assignment_id=held, now=now)
     return HttpResponse(status=204 if renewed else 409)
 
@@ -209,7 +206,7 @@ def renew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def stop(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Free the story of the page at once, and show how the visit ends."""
-    actions.give_back_story(enrollment=enrollment, assignment_id=number(request.POST.get("held")))
+    actions.give_back_story(enrollment=enrollment, assignment_id=number_in(request.POST.get("held")))
     return redirect(page_url(request, "annotation:done"))
 
 
@@ -217,7 +214,7 @@ def stop(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def skip(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Skip a story, and go on to the next."""
-    assignment_id = number(request.POST.get("assignment"))
+    assignment_id = number_in(request.POST.get("assignment"))
     try:
         actions.skip_story(
             assignment_id=assignment_id,
@@ -346,10 +343,10 @@ def _waiting(
 
 def _receipt_named_in(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any] | None:
     """Return the receipt named in the address, after a skip, or a form that was sent without JavaScript."""
-    skipped = Assignment.objects.filter(pk=number(request.GET.get("skipped")), enrollment=enrollment)
+    skipped = Assignment.objects.filter(pk=number_in(request.GET.get("skipped")), enrollment=enrollment)
     if assignment := skipped.select_related("skip").first():
         return skip_receipt(assignment)
     vote = Vote.objects.filter(
-        pk=number(request.GET.get("receipt")), assignment__enrollment=enrollment
+        pk=number_in(request.GET.get("receipt")), assignment__enrollment=enrollment
     ).first()
     return receipt_context(vote, differs=request.GET.get("differs") == "1") if vote else None

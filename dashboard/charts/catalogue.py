@@ -1,9 +1,9 @@
 """All charts, each with its page and the figures it is drawn from."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
 
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
@@ -49,15 +49,11 @@ def _by_severity(source: Source) -> Chart | None:
 
 
 def _people(source: Source) -> Chart | None:
-    pages = range(1, quality.MOST // store.PEOPLE_AT_ONCE + 1)
-    everybody = store.people_count(source.study)
     rows = [
         {**row, "flags": [flags.title(name) for name in row["flags"]]}
-        for page in pages
-        if (page - 1) * store.PEOPLE_AT_ONCE < everybody
-        for row in store.people_on(source.study, page)
+        for row in islice(store.people(source.study), quality.MOST)
     ]
-    median = source.document["everybody"]["median_seconds"]
+    median, everybody = source.document["everybody"]["median_seconds"], store.people_count(source.study)
     return quality.people(rows, median_seconds=median, everybody=everybody) if rows else None
 
 
@@ -65,19 +61,15 @@ def _filters(source: Source) -> Chart | None:
     compared = source.document["filters"]
     if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
         return None
-    rows = _titled(tables.compared_rows(source.study, compared))
+    rows = tables.compared_rows(source.study, compared)
     return stories.kept_by_filter(rows, stories=compared["stories"])
-
-
-def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "title": capfirst(row["title"])} for row in rows]
 
 
 def _reasons(source: Source) -> Chart | None:
     compared = source.document["filters"]
     if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
         return None
-    rows = _titled(row for row in tables.compared_rows(source.study, compared) if not row["is_model"])
+    rows = [row for row in tables.compared_rows(source.study, compared) if not row["is_model"]]
     return stories.dropped_by_question(rows, stories=compared["stories"])
 
 

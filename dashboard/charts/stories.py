@@ -36,7 +36,7 @@ def verdicts(source: Source) -> Chart | None:
             "Of %(stories)s stories %(kept)s are kept so far, %(dropped)s dropped, %(incomplete)s incomplete."
         )
         % counts,
-        how=f"{capfirst(rule.localized(source.study.votes_per_story)[1])}.",
+        how=f"{capfirst(rule.localized_rule(source.study.votes_per_story))}.",
         columns=columns,
         rows=rows,
         drawing=drawing("verdicts", columns, title=_("Stories")),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
@@ -195,14 +196,11 @@ def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, A
     rows, filters = [], filters_of(study, FILTERS)
     for row in document["filters"]:
         rule, is_default = filters.get(row["name"]), row["name"] == next(iter(filters))
-        title, sentence = (
-            rule.localized(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
-        )
         rows.append(
             {
                 **row,
-                "title": title,
-                "rule": sentence,
+                "title": capfirst(rule.localized_title if rule else _("Dawid and Skene’s model")),
+                "rule": rule.localized_rule(study.votes_per_story) if rule else "",
                 "validates": bool(rule and rule.validates),
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,

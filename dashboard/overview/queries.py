@@ -144,7 +144,7 @@ def opening_figures(study: Study) -> dict[str, Any]:
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
         "published_votes": follows.votes if follows and follows.votes != study.votes_per_story else None,
-        "filters": [(rule.name, rule.localized(study.votes_per_story)[0]) for rule in offered.values()],
+        "filters": [(rule.name, rule.localized_title) for rule in offered.values()],
         "fixed": [str(field.label) for name, field in SettingsForm.base_fields.items() if name in fixed],
     }
 

@@ -65,13 +65,7 @@ def answer_rows(
     main = [vote.assignment.story_id for vote in votes if vote.assignment.story.role == Story.Role.MAIN]
     others = _others(enrollment, main) if main else {}
     return [
-        {
-            "vote": vote,
-            "story_id": vote.assignment.story.story_id,
-            "state": vote.assignment.get_state_display(),
-            "cells": _cells(study.protocol, vote, others),
-            "passed": passed.get(vote.pk),
-        }
+        {"vote": vote, "cells": _cells(study.protocol, vote, others), "passed": passed.get(vote.pk)}
         for vote in votes
     ]
 

@@ -46,10 +46,8 @@ def reconcile_story(request: HttpRequest, study: Study, story: Story, *, followi
             messages.success(request, _("The lists of %(story)s are reconciled.") % {"story": story.story_id})
             return redirect(following or reverse("dashboard:story", args=[study.slug, story.story_id]))
     newest = Adjudication.objects.filter(story=story).order_by("-pk").first()
-    protocol = study.protocol
     context = {
         "story": story,
-        "parts": protocol.parts(protocol.parse(story.content)),
         "table": table,
         "rows": list(_form_rows(sent, study, table)),
         "unsaved": unsaved,

@@ -28,7 +28,7 @@ DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allo
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_A_STORY = Decimal(1)
 SEATS_PER_HIT = 3
-"""As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
+"""The number in the published procedure. From 10 on, Mechanical Turk charged twice the fee."""
 OF_A_TEST = {
     "seats": (
         _("Participants"),

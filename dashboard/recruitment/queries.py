@@ -24,8 +24,8 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Enrollment, Study, WorkSession
+from annotation.requests import number_in
 from annotation.rules import CENT, pseudonym
-from dashboard.http import number_in
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
 from recruitment.campaigns import Places, places_of
@@ -282,7 +282,7 @@ def _settled() -> QuerySet[Visit]:
 
 
 def submissions_page(
-    campaign: Campaign, *, after: str = "", only: int | None = None, size: int
+    campaign: Campaign, *, after: str = "", only: int = 0, size: int
 ) -> tuple[list[Submission], str]:
     """Return a page of the submissions that were handed in, or answered here and then returned or timed out.
 
@@ -335,7 +335,7 @@ def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> l
 def _parsed(after: str) -> tuple[bool, int | None]:
     """Return the parts of a cursor: True if it points into waiting submissions, and the last id shown."""
     number = number_in(after[1:])
-    return (True, None) if number is None or after[0] not in "wo" else (after[0] == "w", number)
+    return (after[0] == "w", number) if number and after[0] in "wo" else (True, None)
 
 
 def newest_attempts(study: Study, annotators: Collection[int]) -> dict[int, Attempt]:

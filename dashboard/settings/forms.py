@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import validate_slug
-from django.utils.translation import gettext, gettext_lazy as _, ngettext
+from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Environment
 from annotation.actions import StudySettings
@@ -275,12 +275,7 @@ class _FileForm(StudyForm):
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > self.most_mb * 1_000_000:
             raise forms.ValidationError(
-                ngettext(
-                    "The file is larger than %(most)s MB.",
-                    "The file is larger than %(most)s MB.",
-                    self.most_mb,
-                )
-                % {"most": self.most_mb}
+                gettext("The file is larger than %(most)s MB.") % {"most": self.most_mb}
             )
         return file
 

@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.protocols.questions import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
-from dashboard.stories.queries import ballots, judge
+from dashboard.stories.queries import OUTCOMES, ballots, judge, reason_in_words
 from dashboard.stories.tables import tables_of
 from dashboard.stories.versions import revisions_of
 from publishing.filters import FILTERS
@@ -45,8 +45,6 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     )
     checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
     people = [_person(study, assignment, votes, exclusions, checks) for assignment in assignments]
-    for number, person in enumerate(people, 1):
-        person["number"] = number
     voted = [person for person in people if person["newest"]]
     named: dict[str, list[Any]] = {"vote": votes, "exclusion": exclusions, "spot check": checks}
     subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
@@ -63,9 +61,9 @@ def about(study: Study, story: Story) -> dict[str, Any]:
         "answered": _side_by_side(study, story, voted),
         "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
-            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(story, rule, cast, decided),
-             "validates": rule.validates}
+            {"rule": rule, "outcome": OUTCOMES[verdict.outcome], "reason": reason_in_words(study, verdict)}
             for rule in filters_of(study, FILTERS).values() if is_main
+            for verdict in [judge(story, rule, cast, decided)]
         ],
         "reasons": _reasons(study, cast),
         "versions": versions,
@@ -98,10 +96,8 @@ def _person(
     own = [vote for vote in votes if vote.assignment_id == assignment.pk]
     numbers = {vote.pk for vote in own}
     return {
-        "pseudonym": assignment.enrollment.pseudonym,
         "assignment": assignment,
         "holds": assignment.state in LIVING,
-        "leased": assignment.state == Assignment.State.LEASED,
         "newest": own[-1] if own else None,
         "earlier": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own[:-1]],
         "exclusions": [

@@ -66,7 +66,7 @@ class Search:
     """Words of the story, as for a search engine."""
     scenario: str = ""
     model: str = ""
-    """The one that generated them."""
+    """The model that generated them."""
     lint: str = ""
     """A code, or ``any``."""
     verdict: str = ""
@@ -74,7 +74,7 @@ class Search:
     dropped_by: str = ""
     """A question that drops them under the all-agree rule."""
     expert: str = ""
-    """One of :class:`Expert`."""
+    """A value of :class:`Expert`."""
 
     @property
     def filters(self) -> bool:

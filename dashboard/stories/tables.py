@@ -32,7 +32,7 @@ class StoryTable:
     """The rows that people listed about a story, as experts' decisions leave them."""
 
     titles: list[str]
-    """Those of the columns."""
+    """The headings of the columns."""
     rows: list[ReconciledRow]
     people: int
     """The number of lists."""

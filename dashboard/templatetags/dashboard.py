@@ -13,7 +13,6 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from annotation.protocols.questions import FormCell
@@ -90,7 +89,7 @@ def _said(value: Any, column: Column) -> str:
     if value is None:
         return "–"
     if column.kind == "share":
-        return _("%(percent)s %%") % {"percent": round(100 * value)}
+        return percent(value)
     if column.kind == "time":
         return date_format(datetime.fromisoformat(value), "DATETIME_FORMAT")
     if column.kind == "number":

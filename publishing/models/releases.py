@@ -10,6 +10,7 @@ from pathlib import Path
 import pgtrigger
 from django.db import models
 from django.db.models import F, Q
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
@@ -17,6 +18,7 @@ from accounts.schema import before, check, final, fixed, optional_time, refuse_i
 from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
+from publishing.filters import StoryFilter, get_filter
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
 
@@ -143,6 +145,16 @@ class Release(models.Model):
         return span(self.votes_per_story, self.most_votes)
 
     @property
+    def rule(self) -> StoryFilter:
+        """The filter with the numbers of votes."""
+        return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def url(self) -> str:
+        """The path of the public page."""
+        return reverse("publishing:release", args=[self.study.slug, self.number])
+
+    @property
     def directory(self) -> Path:
         """The directory of the release, which may not exist yet.
 
@@ -205,6 +217,10 @@ class ReleaseFile(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def url(self) -> str:
+        return reverse("publishing:file", args=[self.release.study.slug, self.release.number, self.path])
 
     @property
     def place(self) -> Path:

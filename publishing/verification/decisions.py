@@ -99,6 +99,7 @@ class Recomputation:
             if isinstance(story, str):
                 self.release.report(schema.CHECK, path, story, line.number)
                 continue
+            story.is_old_version = self.revisions.has_old(story.story_id)
             self.columns[path].add(line.row)
             if outcome is Outcome.KEPT:
                 for one in self.description.layout.question_sets:

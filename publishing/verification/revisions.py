@@ -20,7 +20,7 @@ class Revisions:
         self._by_old = {row["revised_from"]: row for row in rows}
         self._by_new = {row["story_id"]: row for row in rows}
         self._seen: dict[tuple[str, str], tuple[str, str]] = {}
-        """By revision and version: hashes of the story as it is, and with the texts of the other version."""
+        """Hashes of the story as it is and with the other version's texts, by revision and version."""
         if len({len(rows), len(self._by_old), len(self._by_new)}) > 1:
             self._report("Some version is in two revisions.")
         if release.has(REVISIONS_PATH) and not rows:
@@ -31,9 +31,12 @@ class Revisions:
         """The number of first versions that were revised."""
         return len(self._by_old.keys() - self._by_new.keys())
 
+    def has_old(self, story_id: str) -> bool:
+        """Return True if a story of this id was revised."""
+        return story_id in self._by_old
+
     def see(self, story: ReleasedStory) -> None:
-        """Remember what a story is as a version, and mark it if it is an old one."""
-        story.is_old_version = story.story_id in self._by_old
+        """Remember what a story is as a version."""
         for revised, others in ((self._by_old, "after"), (self._by_new, "before")):
             if row := revised.get(story.story_id):
                 self._seen[row["story_id"], others] = _hash(story, {}), _hash(story, row, others)

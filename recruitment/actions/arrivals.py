@@ -208,7 +208,7 @@ def _let_in(
     campaign = Campaign.objects.select_related("study").get(pk=posting.campaign_id)
     study = campaign.study
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
-    is_tested = campaign.purpose == Campaign.Purpose.TEST and known is not None and known.state in TESTED
+    is_tested = campaign.is_test and known is not None and known.state in TESTED
     lost = lost_test(known, posting, now=now) if known and is_tested else None
     problem = may_begin(campaign, known, has_lost_test=lost is not None)
     if problem:

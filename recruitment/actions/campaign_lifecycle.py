@@ -334,11 +334,8 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
     campaign.state, campaign.problem = state, ""
     campaign.platform_offer, campaign.platform_offer_since = "", None
     campaign.ended_at = now if state == State.ENDED else campaign.ended_at
-    campaign.save(
-        update_fields=[
-            *("state", "problem", "ended_at", "platform_offer", "platform_offer_since", "waits_for_stories")
-        ]
-    )
+    offer = ["platform_offer", "platform_offer_since"]
+    campaign.save(update_fields=["state", "problem", "ended_at", "waits_for_stories", *offer])
     note = "on the platform" if state == State.LIVE else state.value
     if state == State.PAUSING and campaign.waits_for_stories:
         note = "pausing: no story is left for those who come"

@@ -16,7 +16,6 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity
 from annotation.locks import alone
 from annotation.models import Event
 from annotation.sql import lock_person
@@ -34,6 +33,7 @@ from recruitment.marketplace import (
 )
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from recruitment.platforms import platform_of
+from recruitment.queries import platform_id_of
 from recruitment.queue import LONGEST_PAUSE, SEND, next_try
 from tomannot import clock
 
@@ -210,15 +210,13 @@ def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
 
 def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
-    identity = PlatformIdentity.objects.filter(
-        annotator=submission.annotator_id, platform=submission.platform, environment=submission.environment
-    ).first()
-    if identity is None:
+    person = platform_id_of(submission)
+    if not person:
         told = _(
             "This participant had their personal data deleted, so you can decide this only on the platform."
         )
         raise Refused(told)
-    return identity.person
+    return person
 
 
 def _due(now: datetime) -> QuerySet[Payment]:

@@ -28,7 +28,7 @@ from recruitment.reconciliation.plan import Decision
 Kind = Payment.Kind
 State = Payment.State
 REJECTION_WAITS = timedelta(minutes=10)
-"""So long a rejection can be taken back before the platform hears of it: it harms somebody's record."""
+"""Time to undo a rejection before the platform is told: a rejection harms the participant's record."""
 DECIDED_BY_PLATFORM = "The platform paid it without us: on its own pages, or by its clock."
 
 

@@ -218,6 +218,11 @@ class Campaign(models.Model):
         return f"{self.study} campaign {self.number}"
 
     @property
+    def is_test(self) -> bool:
+        """True if the campaign offers the test, not stories."""
+        return self.purpose == Campaign.Purpose.TEST
+
+    @property
     def time_allowed(self) -> timedelta:
         return timedelta(minutes=self.minutes_allowed)
 

@@ -13,13 +13,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from recruitment.mturk.arrivals import ENTITY
 from recruitment.platforms import Hint, InvalidHook
 
 logger = logging.getLogger(__name__)
 EVENT_TYPES = ("AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned", "HITReviewable")
 LEFT = ("AssignmentReturned", "AssignmentAbandoned")
 VERSION = "2014-08-15"
-ENTITY = re.compile(r"[A-Z0-9]{1,64}")
 CONFIRMATION = "SubscriptionConfirmation"
 ADDRESS = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com/\?[A-Za-z0-9=&:%._-]+")
 USER = "tomannot"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recruitment.mturk.marketplace import MechanicalTurk
 
 MOST_COUNTRIES = 30
-"""As many as a requirement takes."""
+"""The most countries that a requirement takes."""
 
 
 class MechanicalTurkPlatform(Platform):

@@ -84,7 +84,7 @@ def _decision_from(found: list[Payment]) -> Decision | None:
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 OVERTURNED_WITHIN = timedelta(days=30)
-"""How long after the hand-in a rejection can be overturned: Mechanical Turk's rule."""
+"""Time after the hand-in in which a rejection can be overturned: Mechanical Turk's rule."""
 
 
 AT_ONCE = 1000
@@ -126,7 +126,7 @@ def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
     visits = unsettled_visits(campaign)
     waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_manually=True)
     is_open = Q(pk__in=visits.exclude(waits_for_somebody).values("posting"))
-    waits = Q(pk__in=visits.values("posting")) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
+    waits = Q(pk__in=visits.values("posting")) & _not_lately(now)
     return postings.filter(is_open | waits).order_by(F("synced_at").asc(nulls_first=True), "number")
 
 
@@ -141,8 +141,11 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
     )
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     open_ones = postings.annotate(decided=Count("submissions", filter=decided)).filter(decided__lt=F("seats"))
-    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
-    return open_ones.filter(not_lately).order_by(F("synced_at").asc(nulls_first=True), "number")
+    return open_ones.filter(_not_lately(now)).order_by(F("synced_at").asc(nulls_first=True), "number")
+
+
+def _not_lately(now: datetime) -> Q:
+    return Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
@@ -280,8 +283,7 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     rejected = Submission.objects.filter(
         campaign=OuterRef("pk"), status=Submission.Status.REJECTED, submitted_at__gt=now - OVERTURNED_WITHIN
     )
-    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
-    lately = not_lately & (Q(until__gte=now) | Exists(rejected))
+    lately = _not_lately(now) & (Q(until__gte=now) | Exists(rejected))
     ended = Q(state=Campaign.State.ENDED) & (waiting | lately)
     return (
         Campaign.objects.annotate(until=until)

@@ -56,7 +56,6 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         "study": enrollment.study,
         "state": enrollment.state,
         "joined": enrollment.annotator.identities.filter(platform=queries.LINK).exists(),
-        "form_action": request.path,
         "language_url": request.path,
     }
     with override(enrollment.language or get_language() or settings.LANGUAGE_CODE):
@@ -149,7 +148,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         return _unconfirmed(request, "removed")
     except AddressTaken:
         return _unconfirmed(request, "taken")
-    return render(request, "recruitment/confirm.html", {"confirmed": confirmed, "form_action": request.path})
+    return render(request, "recruitment/confirm.html", {"confirmed": confirmed})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -196,7 +195,6 @@ def _address(
         "email": given,
         "email_error": error,
         "sends_mail": settings.SENDS_MAIL,
-        "form_action": request.path,
     }
     return page(request, enrollment, "recruitment/address.html", context, status=status if error else 200)
 

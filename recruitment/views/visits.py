@@ -162,8 +162,7 @@ def _preview(campaign: Campaign) -> dict[str, Any]:
         "study": campaign.study,
         "campaign": campaign,
         "lets_somebody_in": lets_in(campaign)
-        and (campaign.purpose == Campaign.Purpose.TEST or has_story_for_newcomers(campaign.study)),
-        "is_test": campaign.purpose == Campaign.Purpose.TEST,
+        and (campaign.is_test or has_story_for_newcomers(campaign.study)),
         "hourly": advertised_pay(campaign.reward, campaign.minutes_expected),
         "questions": protocol.questions,
         "example_parts": max((example.parts for example in examples), key=len, default=()),

@@ -164,7 +164,7 @@ def test_the_chart_of_people_is_bounded_and_says_so() -> None:
     ]
     chart = quality.people(rows, median_seconds=1.0, everybody=900)
     assert len(chart.rows) == quality.MOST
-    assert f"{quality.MOST} of 900 people" in chart.how
+    assert f"{quality.MOST} of 900 participants" in chart.how
 
 
 def test_who_has_a_flag_is_drawn_last_and_the_axis_begins_below_the_lowest() -> None:

@@ -22,7 +22,7 @@ from annotation.protocols.validity.fields import MAX_QUESTION, Told, read_row
 
 CONDITIONS = "conditions"
 SENTENCES = 5
-"""Those of a story: where somebody is, what they want, do and see, what they believe, and what happens."""
+"""Sentences of a story: where somebody is, what they want, do and see, what they believe, what happens."""
 MAIN = len(KINDS) * len(BELIEFS)
 """Conditions of templates that lack a random event, or whose story has more or fewer sentences."""
 RANDOM = ("random_event", "random_event_aware", "random_event_unaware")

@@ -13,17 +13,18 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import StudyNotReady
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import (
     CHANGE_ALL,
     CREATE,
     Right,
+    by_and_now,
     form_page,
     read_page,
     rights_in,
     signed_in,
     write_page,
 )
-from annotation.views.common import number
 from dashboard.actions import move_study
 from dashboard.charts.catalogue import CHARTS, chart_called
 from dashboard.figures import store
@@ -69,7 +70,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 def release_lease(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Give the story that somebody holds to others at once."""
     with ErrorsAsMessages(request):
-        actions.release_lease(study=study, assignment_id=number, by=signed_in(request), now=clock.now())
+        actions.release_lease(study=study, assignment_id=number, **by_and_now(request))
         messages.success(request, _("The story is released to others."))
     return redirect("dashboard:overview", slug=study.slug)
 
@@ -116,11 +117,10 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         moved = move_study(
             study=study,
             move=move,
-            campaigns={number(text) for text in request.POST.getlist("campaign")},
+            campaigns={number_in(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
             planned_filter=request.POST.get("filter", ""),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         for one in moved:
             said = {"number": one.number, "state": one.get_state_display()}

@@ -92,7 +92,9 @@ class MailForm(forms.Form):
     def clean_addresses(self) -> list[str]:
         given: list[str] = self.cleaned_data["addresses"].replace(",", " ").replace(";", " ").split()
         if len(given) > MOST_AT_ONCE:
-            raise forms.ValidationError(_("Invite %(most)s people at once at most.") % {"most": MOST_AT_ONCE})
+            raise forms.ValidationError(
+                _("Invite at most %(most)s participants at once.") % {"most": MOST_AT_ONCE}
+            )
         return given
 
 

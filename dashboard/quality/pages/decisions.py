@@ -245,11 +245,9 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         return reconcile_story(request, study, story, following=_following(request, story))
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
-    protocol = study.protocol
     standing = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
     context = {
         "story": story,
-        "parts": protocol.parts(protocol.parse(story.content)),
         "adjudications": standing,
         "seen": standing[0].pk if standing else 0,
         "longest": LONGEST_STATEMENT,

@@ -95,7 +95,7 @@ def _retention_table(study: Study, document: dict[str, Any]) -> tuple[list[str],
 
 
 def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    people, median = store.people(study), document["everybody"]["median_seconds"]
+    people, median = list(store.people(study)), document["everybody"]["median_seconds"]
     shares = {
         f"{question.key}_{option}": (question.key, option)
         for question in study.protocol.questions

@@ -17,8 +17,9 @@ from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
+from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
-from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.forms import Acceptable, AcceptableForm, Cell, closed_notice
 from dashboard.quality.hidden_checks import (
     ShownCheck,
@@ -122,7 +123,7 @@ class CheckTable:
     def proposed(self) -> list[ProposedKey]:
         """Return the proposed keys of the changed rows, which are valid."""
         return [
-            ProposedKey(row.check.story, row.acceptable(), number_in(row.data.get(row.after_name)) or 0)
+            ProposedKey(row.check.story, row.acceptable(), number_in(row.data.get(row.after_name)))
             for row in self.rows
             if row.has_changed()
         ]

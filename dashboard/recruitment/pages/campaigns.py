@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
@@ -191,13 +191,12 @@ def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpRes
 def move_campaign(request: HttpRequest, study: Study, number: int, move: str) -> HttpResponse:
     """Start, pause, resume, end or widen a campaign, pay all its work, or compare with the platform now."""
     found = _campaign(study, number)
-    now = clock.now()
     with ErrorsAsMessages(request, MarketplaceError):
         if move in MOVES:
-            moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
+            moved = MOVES[move](campaign=found, **by_and_now(request))
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
         elif move in PAYS:
-            paid = PAYS[move](campaign=found, by=signed_in(request), now=now)
+            paid = PAYS[move](campaign=found, **by_and_now(request))
             messages.success(request, _paid_message(move, paid))
         elif move == "widen":
             _widen(request, found)

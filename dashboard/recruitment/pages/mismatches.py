@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _, ngettext
 from accounts.models import User
 from annotation.errors import ReasonMissing
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.http import ErrorsAsMessages, number_in
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
+from dashboard.http import ErrorsAsMessages
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
 from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
@@ -79,7 +80,7 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             study=study,
             kind=selected.chosen.get("kind", ""),
             campaign_number=selected.chosen.get("campaign"),
-            newest=number_in(request.POST.get("newest")) or 0,
+            newest=number_in(request.POST.get("newest")),
             how=request.POST.get("how", "").replace("\0", ""),
             **by_and_now(request),
         )
@@ -136,7 +137,6 @@ def _row(
         "pseudonym": pseudonym(study.pseudonym_key, person),
         "is_enrolled": person in enrolled,
         "visit": visit_of_mismatch(mismatch),
-        "is_test": is_test(campaign),
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
         "ways": remedies_of(case),

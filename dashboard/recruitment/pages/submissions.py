@@ -12,11 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.http import ErrorsAsMessages, csv_stream, number_in
+from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries as queries
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
 from dashboard.recruitment.forms import PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
@@ -37,14 +38,13 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     after = request.GET.get("after", "")
     only = number_in(request.GET.get("only"))
     rows, following = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
-    tests = newest_attempts(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
+    tests = newest_attempts(study, [found.annotator_id for found in rows]) if campaign.is_test else {}
     context = {
         "campaign": campaign,
         "next": f"after={following}" if following else "",
         "is_first": not (after or only),
         "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
-        "is_test": is_test(campaign),
         "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
@@ -186,8 +186,6 @@ def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
             "can_be_retried": may_change and payment.pk in retryable,
-            "is_forgotten": payment.submission.annotator.erased_at is not None,
-            "has_trouble": payment.state != Payment.State.DONE and bool(payment.problem),
         }
         for payment in shown
     ]

@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
+from annotation.requests import number_in
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
-from dashboard.http import csv_stream, number_in
+from dashboard.http import csv_stream
 from publishing.comparison import store
 from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
 from publishing.facts import NOT_STATED
-from publishing.filters import find_filter
 from publishing.models import Release
 
 KINDS = {
@@ -33,11 +33,6 @@ CSV_COLUMNS = (
 MOST_ROWS = 100
 """Scenarios or generator models in a table on the page, those with the most stories first."""
 _SIDES = ("before", "now")
-
-
-def _filter(release: Release) -> str:
-    rule = find_filter(release.filter_name, release.most_votes)
-    return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
 
 
 def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str, Any]], int]:
@@ -194,7 +189,6 @@ def _shown(
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
-        "filters": [_filter(before), _filter(now)],
         "kinds": [
             {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()

@@ -20,7 +20,7 @@ from dashboard.http import ErrorsInForm, csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm, number, one_of, prose
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
-from publishing.human_baseline.study_results import has_accuracy, results
+from publishing.human_baseline.study_results import results
 from publishing.models import Release
 from publishing.statistics.answered import ALL
 from publishing.views import published_release
@@ -79,7 +79,7 @@ def human_baseline_file(request: HttpRequest, study: Study, kind: str) -> HttpRe
 
 
 def _results(study: Study) -> dict[str, Any]:
-    if not has_accuracy(study):
+    if not study.protocol.scored:
         raise Http404("The study has no right answers to compare with.")
     return results(study)
 
@@ -105,8 +105,8 @@ def _report(request: HttpRequest, study: Study, admission: Admission) -> None:
         messages.info(
             request,
             _(
-                "%(remaining)s people of “%(source)s” may take part; %(excluded)s are excluded because they "
-                "were shown these stories. manage.py invite %(study)s --qualified prints their links."
+                "%(remaining)s participants of “%(source)s” may take part; %(excluded)s are excluded because "
+                "they were shown these stories. manage.py invite %(study)s --qualified prints their links."
             )
             % {
                 "remaining": admission.remaining,

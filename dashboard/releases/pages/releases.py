@@ -17,9 +17,10 @@ from django.utils.translation import gettext as _
 from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.protocols.instructions import sections_of
+from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages, ErrorsInForm, number_in, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
@@ -33,7 +34,7 @@ from publishing.data_statement import creators_of, doi_of
 from publishing.errors import UnknownFilter
 from publishing.facts import Statement
 from publishing.files.directory import content_type
-from publishing.filters import ONE_OF_EACH, filters_for, find_filter
+from publishing.filters import ONE_OF_EACH, filters_for
 from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
@@ -59,7 +60,7 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
     published = found.published().count()
     context = {
         "build": _build(underway) if underway else None,
-        "rows": [_row(release) for release in rows[:PER_PAGE]],
+        "releases": rows[:PER_PAGE],
         "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
         "is_first": not before,
         "archives": ARCHIVES,
@@ -103,27 +104,16 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
     return render_form(request, "dashboard/releases/withdraw_release.html", context, errors=failure)
 
 
-def _row(release: Release) -> dict[str, Any]:
-    rule = find_filter(release.filter_name, release.most_votes)
-    return {
-        "release": release,
-        "filter": rule.localized(release.votes_per_story)[0] if rule else release.filter_name,
-        "validates": bool(rule and rule.validates),
-    }
-
-
 def _build(release: Release) -> dict[str, Any]:
     found = progress.latest(release)
     standing, sign = progress.build_standing(release, found, now=clock.now())
     return {
         "release": release,
-        "standing": standing.value,
+        "standing": standing,
         "sign": sign,
+        "progress": found,
         "step": [*Stage].index(found.stage) + 1 if found else None,
         "steps": len(Stage),
-        "stage": found.stage.value if found else "",
-        "done": found.done if found else None,
-        "total": found.total if found else None,
         "minutes": (int(found.remaining[0] // 60), ceil(found.remaining[1] / 60))
         if found and found.remaining
         else None,
@@ -212,11 +202,7 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
         for path in (found.charts if found else ())
     }
     context = {
-        "name": rule.name,  # a filter can be called, and a template would
-        "validates": rule.validates,
-        "title": rule.localized(study.votes_per_story)[0],
-        "one_of_each": rule.one_of_each,
-        "selects": rule.selects,
+        "rule": rule,
         "preview": found,
         "has_test": study.gate == Study.Gate.READY,
         "card": rendered(found.card, urls.get) if found and not found.failure else None,
@@ -246,14 +232,10 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
     planned = planned_filter(study).removesuffix(ONE_OF_EACH)
     return [
         {
-            "name": rule.name,
-            "title": title,
-            "rule": sentence,
-            "validates": rule.validates,
+            "rule": rule,
+            "sentence": rule.localized_rule(study.votes_per_story),
             "checked": rule.name == planned,
-            "kept": by_name.get(rule.name, {}).get("kept"),
-            "dropped": by_name.get(rule.name, {}).get("dropped"),
+            **by_name.get(rule.name, {}),
         }
         for rule in filters_of(study, filters_for(study.protocol_name)).values()
-        for title, sentence in [rule.localized(study.votes_per_story)]
     ]

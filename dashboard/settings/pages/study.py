@@ -179,6 +179,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
             messages.success(request, _("The design is saved."))
             return redirect("dashboard:design", slug=study.slug)
     strata = [each for each in fill_of_strata(study) if each.load]
+    total = sum(study.strata.values_list("load", flat=True))
     context = {
         "form": form if study.state == Study.State.DRAFT else None,
         "strata": [
@@ -187,15 +188,14 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         "unserved": [unserved_in_words(*stratum) for stratum in unserved_strata(study)],
         "is_exact": fills_exactly([each.participants for each in strata]),
-        "people": _people_short(study)[:MOST_SHORT],
-        "total": sum(study.strata.values_list("load", flat=True)),
+        "people": _people_short(study, total)[:MOST_SHORT],
+        "total": total,
     }
     return render_form(request, "dashboard/settings/design.html", context, errors=form.errors)
 
 
-def _people_short(study: Study) -> Any:
-    """Return the participants who began, and hold or gave fewer answers than their load."""
-    load = sum(study.strata.values_list("load", flat=True))
+def _people_short(study: Study, load: int) -> Any:
+    """Return the participants who began, and hold or gave fewer answers than the design's ``load``."""
     theirs = Q(assignments__stratum__isnull=False)
     begun = Enrollment.objects.filter(study=study).annotate(
         items=Count("assignments", filter=theirs),

@@ -188,9 +188,6 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
             "next": neighbour(study, search, story_id, backwards=False),
             "wanted": form.query(),
         }
-    for row in context["verdicts"]:
-        row["outcome"] = OUTCOMES[row["verdict"].outcome]
-        row["reason"] = reason_in_words(study, row["verdict"])
     return render(request, "dashboard/stories/story.html", context)
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
@@ -123,9 +122,10 @@ def _destination(kind: str, place: str, release: Release, *, public: bool) -> De
         return HuggingFaceDataset(place, token=_token(), endpoint=settings.HF_ENDPOINT, public=public)
     if public:
         raise CommandError("--public does not apply to a zip. Leave it out.", returncode=WRONG_USE)
-    page = reverse("publishing:release", args=[release.study.slug, release.number])
     site = urlsplit(settings.PUBLIC_URL)
-    return ZenodoZip(place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{page}")
+    return ZenodoZip(
+        place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{release.url}"
+    )
 
 
 def _token() -> str:

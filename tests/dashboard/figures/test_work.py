@@ -60,7 +60,7 @@ def test_only_counted_votes_are_looked_at_and_only_complete_stories_compared() -
     assert document["votes"] == {"counted": 11, "wanted": 12, "surplus": 1, "excluded": 0}
     keeps = {row["name"]: row["kept"] for row in document["filters"]["filters"]}
     assert (keeps["all-agree"], keeps["two-of-three"], keeps["majority"]) == (1, 2, 2)
-    people = store.people(study)
+    people = list(store.people(study))
     assert sorted(person["votes"] for person in people) == [3, 4, 4]
     assert sum(person["alone"] for person in people) == 1
 
