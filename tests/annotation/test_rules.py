@@ -7,7 +7,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation import rules
 from annotation.models import Enrollment, Study
@@ -107,6 +107,7 @@ def test_every_refusal_has_one_page(reason: Reason) -> None:
     assert str(page.text).endswith(".")
 
 
+@settings(max_examples=25)
 @given(st.sets(st.integers(1, 12)), st.integers(1, 12))
 def test_the_lowest_free_slot_is_free_lowest_and_exists_when_any_is(taken: set[int], slots: int) -> None:
     """Also where slots beyond those are taken, of a story that wants fewer votes than before."""
@@ -114,6 +115,7 @@ def test_the_lowest_free_slot_is_free_lowest_and_exists_when_any_is(taken: set[i
     assert rules.lowest_free_slot(taken, slots) == (min(free) if len(taken) < slots else None)
 
 
+@settings(max_examples=25)
 @given(
     st.integers(0, 2**32 - 1),
     st.lists(st.text(min_size=1, max_size=20), unique=True, max_size=30),

@@ -16,7 +16,7 @@ from annotation.actions import designs, leases, serving
 from annotation.models import Assignment, Enrollment, Story
 from tests import builders
 from tests.annotation.invariants import broken
-from tests.annotation.test_design import LOAD, OPEN, PEOPLE, SEALED, VOTES, designed, given_to
+from tests.annotation.test_design import FEW, ITEMS, LOAD, OPEN, PEOPLE, SEALED, VOTES, designed, given_to
 from tests.concurrency.racing import (
     Overtaking,
     errors,
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @built_once
 def enough_people() -> list[Enrollment]:
-    return builders.qualified(designed(), PEOPLE)
+    return builders.qualified(designed(items=FEW), PEOPLE)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_somebody_leaves_while_the_sweep_frees_their_lease(
     monkeypatch: pytest.MonkeyPatch, skips: bool
 ) -> None:
     """The sweep holds their lease, and an item that is reserved for them, and would end the reservations."""
-    study = designed(load={SEALED: 6, OPEN: 3}, votes_per_story=6)
+    study = designed(load=ITEMS, votes_per_story=6)
     an_hour_ago = timezone.now() - timedelta(hours=1)
     leaver, other = builders.qualified(study, 2, now=an_hour_ago)
     for person, first in ((leaver, 1), (other, -1)):  # what one is given is reserved for the other
@@ -139,7 +139,7 @@ def test_who_leaves_holds_no_later_item_while_they_wait_for_an_earlier_one(
     monkeypatch: pytest.MonkeyPatch, leave: Callable[[Enrollment], object]
 ) -> None:
     """Else two who lock in different orders wait for each other. The planner is kept from ordering by id."""
-    study = designed(load={SEALED: 6, OPEN: 3})
+    study = designed(load=ITEMS)
     (person,) = builders.qualified(study)
     session = actions.open_session(
         enrollment=person, story_limit=9, counts_unconfirmed=True, identity_claimed=False, framed=False,

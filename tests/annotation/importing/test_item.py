@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation.protocols.validity.item import is_story_of, join_story, parse
 from tests.annotation.importing.samples import STORY_ROW, with_, without
@@ -30,6 +30,7 @@ def test_join_story(case: str) -> None:
 PARTS = st.text(min_size=1, max_size=30).map(str.strip).filter(bool)
 
 
+@settings(max_examples=25)
 @given(PARTS, PARTS)
 def test_a_joined_story_is_always_recognized(first: str, second: str) -> None:
     story = join_story(first, second)
