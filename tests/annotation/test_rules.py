@@ -51,11 +51,10 @@ def expected(facts: ServingFacts) -> Reason | None:
     )
 
 
-@pytest.mark.parametrize("study_state", Study.State.values)
 @pytest.mark.parametrize("enrollment_state", Enrollment.State.values)
-def test_the_gate_knows_every_standing(study_state: str, enrollment_state: str) -> None:
-    for environment, consent, installed, submitted in itertools.product(
-        ("live", "rehearsal"), (0, 1, 2), (True, False), (0, 9, 10, 11)
+def test_the_gate_knows_every_standing(enrollment_state: str) -> None:
+    for study_state, environment, consent, installed, submitted in itertools.product(
+        Study.State.values, ("live", "rehearsal"), (1, 2), (True, False), (0, 9, 10, 11)
     ):
         facts = ServingFacts(
             study_state=study_state,
@@ -95,16 +94,15 @@ def test_exactly_one_kind_of_standing_is_served() -> None:
     assert served == [("open", "qualified")]
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_every_refusal_has_one_page(reason: Reason) -> None:
+def test_every_refusal_has_one_page() -> None:
     """Either a page of its own with words, or the page of a step the person has still to take."""
-    if reason in PAGE_OF_REASON:
+    for reason in PAGE_OF_REASON:
         with pytest.raises(KeyError):
             refusal_page(Refusal(reason))
-        return
-    page = refusal_page(Refusal(reason))
-    assert str(page.title)
-    assert str(page.text).endswith(".")
+    for reason in set(Reason) - {*PAGE_OF_REASON}:
+        page = refusal_page(Refusal(reason))
+        assert str(page.title)
+        assert str(page.text).endswith(".")
 
 
 @settings(max_examples=25)

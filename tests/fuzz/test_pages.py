@@ -66,7 +66,8 @@ def no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.rate_limits._counter", lambda *_: (0, f"test-{uuid.uuid4().hex}"))
 
 
-def signed_in() -> Client:
+@pytest.fixture(scope="module")
+def signed_in(world: Study) -> Client:
     client = Client()
     client.force_login(ensure_researcher(username="ada", password="seven wet otters"))
     return client
@@ -141,32 +142,35 @@ FIELDS = (
 
 
 @given(data=st.data())
-@fuzzed(16)
-def test_no_form_of_researchers_is_too_much(data: st.DataObject) -> None:
-    write_into(data, signed_in(), data.draw(st.sampled_from(researchers_pages())))
+@fuzzed(10)
+def test_no_form_of_researchers_is_too_much(signed_in: Client, data: st.DataObject) -> None:
+    write_into(data, signed_in, data.draw(st.sampled_from(researchers_pages())))
 
 
 @given(data=st.data(), query=st.dictionaries(st.sampled_from(QUERY), TYPED, min_size=1, max_size=4))
-@fuzzed(16)
-def test_no_query_of_researchers_is_too_much(data: st.DataObject, query: dict[str, bytes]) -> None:
+@fuzzed(10)
+def test_no_query_of_researchers_is_too_much(
+    signed_in: Client, data: st.DataObject, query: dict[str, bytes]
+) -> None:
     path = data.draw(st.sampled_from(researchers_pages()))
-    asked(signed_in(), "GET", path, QUERY_STRING=urlencode(query))
+    asked(signed_in, "GET", path, QUERY_STRING=urlencode(query))
 
 
 @given(data=st.data(), part=TYPED)
 @example(data=None, part=b"9" * 20)
-@fuzzed(10)
-def test_no_part_of_an_address_is_too_much(data: st.DataObject | None, part: bytes) -> None:
-    client = signed_in()
+@fuzzed(6)
+def test_no_part_of_an_address_is_too_much(
+    signed_in: Client, data: st.DataObject | None, part: bytes
+) -> None:
     paths = researchers_pages() if data is None else [data.draw(st.sampled_from(researchers_pages()))]
     for path in paths:
         parts = path.split("/")
         place = len(parts) - 2 if data is None else data.draw(st.integers(2, max(2, len(parts) - 2)))
-        asked(client, "GET", "/".join([*parts[:place], quote(part, safe=""), *parts[place + 1 :]]))
+        asked(signed_in, "GET", "/".join([*parts[:place], quote(part, safe=""), *parts[place + 1 :]]))
 
 
 @given(data=st.data(), fields=st.dictionaries(st.sampled_from(FIELDS), TYPED, max_size=4))
-@fuzzed(20)
+@fuzzed(12)
 def test_no_form_of_an_annotator_is_too_much(data: st.DataObject, fields: dict[str, bytes]) -> None:
     client, base = Client(), data.draw(st.sampled_from(visits()))
     step = data.draw(st.sampled_from(STEPS))
@@ -212,7 +216,7 @@ HEADERS = (
 @example(
     path="sign-in/", typed=b"", fields={"username": NUL, "password": b"x"}, header="Accept", method="POST"
 )
-@fuzzed(60)
+@fuzzed(40)
 def test_nothing_that_anybody_can_send_is_too_much(
     path: str, typed: bytes, fields: dict[str, bytes], header: str, method: str
 ) -> None:
@@ -232,9 +236,9 @@ def test_a_name_that_is_too_long_to_be_one_is_refused() -> None:
     assert response.context["form"].errors["username"]
 
 
-def test_ids_are_looked_up_whatever_else_is_in_the_list() -> None:
+def test_ids_are_looked_up_whatever_else_is_in_the_list(signed_in: Client) -> None:
     path = reverse("dashboard:amounts_due_file", args=["main"])
-    response: Any = signed_in().post(path, urlencode({"participants": NUL}), content_type=FORM)
+    response: Any = signed_in.post(path, urlencode({"participants": NUL}), content_type=FORM)
     assert b"".join(response.streaming_content).decode().count("no work") == 2
 
 
@@ -244,13 +248,12 @@ TABLE = b"annotator,completion_code,paid_so_far,paid\r\nabc,,0.00,1.50\r\n"
 @given(content=wounded(TABLE) | st.binary())
 @example(content=b"annotator,paid\r\n" + b"x" * 200_000 + b",1")
 @example(content=b"annotator,paid\r\n\0,1")
-@fuzzed(12)
-def test_no_table_of_payments_is_too_much(content: bytes) -> None:
-    client = signed_in()
+@fuzzed(8)
+def test_no_table_of_payments_is_too_much(signed_in: Client, content: bytes) -> None:
     table = SimpleUploadedFile("a.csv", content)
     with transaction.atomic():
         path = reverse("dashboard:note_amounts_paid", args=["main"])
-        response = client.post(path, {"table": table, "token": str(uuid.uuid4()), "reason": "paid"})
+        response = signed_in.post(path, {"table": table, "token": str(uuid.uuid4()), "reason": "paid"})
         assert response.status_code == 302
         assert not LinkPayment.objects.exists()
         transaction.set_rollback(True)
@@ -277,7 +280,7 @@ def program(world: Study) -> Program:
 
 @pytest.mark.parametrize("operation", BODIES, ids=lambda operation: " ".join(operation))
 @given(data=st.data())
-@fuzzed(12)
+@fuzzed(6)
 def test_no_body_of_a_program_is_too_much(
     program: Program, operation: tuple[str, str], data: st.DataObject
 ) -> None:
@@ -296,7 +299,7 @@ def test_half_a_surrogate_pair_is_refused_by_name(program: Program, body: bytes)
 
 
 @given(name=st.sampled_from(TEXTS) | st.text(), row=wounded(json.dumps(builders.story_row(9)).encode()))
-@fuzzed(12)
+@fuzzed(8)
 def test_no_upload_of_a_program_is_too_much(program: Program, name: str, row: bytes) -> None:
     query = urlencode({"name": name.encode(errors="surrogatepass"), "dry_run": "true"})
     with transaction.atomic():
