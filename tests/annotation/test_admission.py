@@ -42,9 +42,8 @@ def there(study: Study, annotator: Annotator) -> Enrollment:
     return actions.enroll(study=study, annotator=annotator, now=timezone.now())
 
 
-@pytest.mark.parametrize(
-    ("state", "asks", "qualified", "excluded", "reason"),
-    [
+def test_the_rule(subtests: pytest.Subtests) -> None:
+    for state, asks, qualified, excluded, reason in [
         ("invited", False, False, False, None),
         ("invited", True, True, False, None),
         ("invited", True, False, False, Reason.NOT_QUALIFIED_THERE),
@@ -53,13 +52,12 @@ def there(study: Study, annotator: Annotator) -> Enrollment:
         ("invited", True, False, True, Reason.EXCLUDED),
         ("qualified", True, False, True, None),
         ("suspended", True, False, False, None),
-    ],
-)
-def test_the_rule(state: str, asks: bool, qualified: bool, excluded: bool, reason: Reason | None) -> None:
-    found = joining_refusal(
-        enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
-    )
-    assert found == reason
+    ]:
+        with subtests.test(str(state)):
+            found = joining_refusal(
+                enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
+            )
+            assert found == reason
 
 
 def test_somebody_qualified_there_is_let_in_and_given_stories(source: Study, study: Study) -> None:

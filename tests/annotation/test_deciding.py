@@ -91,9 +91,8 @@ def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
         assert verdict.reason == f"{len(votes)} of at most 4 votes"
 
 
-@pytest.mark.parametrize(
-    ("rule", "votes", "wanted"),
-    [
+def test_examples_of_two_to_five_votes(subtests: pytest.Subtests) -> None:
+    for rule, votes, wanted in [
         ("all-agree", [""], 2),
         ("all-agree", ["", "q1"], 2),
         ("all-agree", ["", ""], 3),
@@ -108,11 +107,10 @@ def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
         ("two-of-three", ["", "", "", ""], 4),
         ("experts-decide-splits", ["", "q1"], 2),
         ("experts-decide-splits", ["q1", "q1"], 3),
-    ],
-)
-def test_examples_of_two_to_five_votes(rule: str, votes: list[str], wanted: int) -> None:
-    against = [frozenset(filter(None, [vote])) for vote in votes]
-    assert votes_wanted(rule, against, least=2, most=5) == wanted
+    ]:
+        with subtests.test(str(rule)):
+            against = [frozenset(filter(None, [vote])) for vote in votes]
+            assert votes_wanted(rule, against, least=2, most=5) == wanted
 
 
 def test_a_text_says_one_number_or_both() -> None:

@@ -99,9 +99,8 @@ def test_nothing_comes_of_checks_that_are_switched_off() -> None:
     assert hidden_checks.consequence(answered=9, failed=9, rules=CheckRules(10, 1, None, None)) is None
 
 
-@pytest.mark.parametrize(
-    ("rules", "wrong"),
-    [
+def test_rules_that_cannot_be_are_refused_by_field(subtests: pytest.Subtests) -> None:
+    for rules, wrong in [
         (CheckRules(0), set()),
         (CheckRules(20, 3, 30, 50), set()),
         (CheckRules(4), {"every"}),
@@ -109,10 +108,9 @@ def test_nothing_comes_of_checks_that_are_switched_off() -> None:
         (CheckRules(20, 0), {"minimum"}),
         (CheckRules(20, 3, 0, 101), {"warn_percent", "suspend_percent"}),
         (CheckRules(20, 3, 50, 50), {"warn_percent"}),
-    ],
-)
-def test_rules_that_cannot_be_are_refused_by_field(rules: CheckRules, wrong: set[str]) -> None:
-    assert set(hidden_checks.problems(rules)) == wrong
+    ]:
+        with subtests.test(str(rules)):
+            assert set(hidden_checks.problems(rules)) == wrong
 
 
 def test_a_check_that_most_people_fail_is_suspicious_once_enough_have_answered() -> None:

@@ -80,9 +80,8 @@ def test_a_slug_is_used_once() -> None:
         create()
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
+def test_values_that_cannot_be_are_refused_by_name(subtests: pytest.Subtests) -> None:
+    for changes, field in [
         ({"votes_per_story": 0}, "votes_per_story"),
         ({"votes_per_story": 100}, "votes_per_story"),
         ({"story_cap": 0}, "story_cap"),
@@ -94,12 +93,11 @@ def test_a_slug_is_used_once() -> None:
         ({"title": ""}, "title"),
         ({"pay_rate": Decimal("1234567.00")}, "pay_rate"),
         ({"protocol": "nonsense"}, "no protocol “nonsense”. Installed: "),
-    ],
-)
-def test_values_that_cannot_be_are_refused_by_name(changes: dict[str, object], field: str) -> None:
-    with pytest.raises(InvalidStudy, match=field):
-        create(**changes)
-    assert not Study.objects.exists()
+    ]:
+        with subtests.test(str(changes)):
+            with pytest.raises(InvalidStudy, match=field):
+                create(**changes)
+            assert not Study.objects.exists()
 
 
 def test_a_study_says_everything_it_lacks() -> None:

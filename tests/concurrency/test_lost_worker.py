@@ -47,6 +47,7 @@ def gone_at_work(number: int) -> None:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     while len(sleeping()) == before:
+        assert thread.is_alive(), "the worker failed"
         time.sleep(0.02)
     with socket.socket(fileno=sockets[0]) as line:
         line.shutdown(socket.SHUT_RDWR)

@@ -66,8 +66,7 @@ def no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.rate_limits._counter", lambda *_: (0, f"test-{uuid.uuid4().hex}"))
 
 
-@pytest.fixture(scope="module")
-def signed_in(world: Study) -> Client:
+def signed_in() -> Client:
     client = Client()
     client.force_login(ensure_researcher(username="ada", password="seven wet otters"))
     return client
@@ -143,30 +142,27 @@ FIELDS = (
 
 @given(data=st.data())
 @fuzzed(10)
-def test_no_form_of_researchers_is_too_much(signed_in: Client, data: st.DataObject) -> None:
-    write_into(data, signed_in, data.draw(st.sampled_from(researchers_pages())))
+def test_no_form_of_researchers_is_too_much(data: st.DataObject) -> None:
+    write_into(data, signed_in(), data.draw(st.sampled_from(researchers_pages())))
 
 
 @given(data=st.data(), query=st.dictionaries(st.sampled_from(QUERY), TYPED, min_size=1, max_size=4))
 @fuzzed(10)
-def test_no_query_of_researchers_is_too_much(
-    signed_in: Client, data: st.DataObject, query: dict[str, bytes]
-) -> None:
+def test_no_query_of_researchers_is_too_much(data: st.DataObject, query: dict[str, bytes]) -> None:
     path = data.draw(st.sampled_from(researchers_pages()))
-    asked(signed_in, "GET", path, QUERY_STRING=urlencode(query))
+    asked(signed_in(), "GET", path, QUERY_STRING=urlencode(query))
 
 
 @given(data=st.data(), part=TYPED)
 @example(data=None, part=b"9" * 20)
 @fuzzed(6)
-def test_no_part_of_an_address_is_too_much(
-    signed_in: Client, data: st.DataObject | None, part: bytes
-) -> None:
+def test_no_part_of_an_address_is_too_much(data: st.DataObject | None, part: bytes) -> None:
+    client = signed_in()
     paths = researchers_pages() if data is None else [data.draw(st.sampled_from(researchers_pages()))]
     for path in paths:
         parts = path.split("/")
         place = len(parts) - 2 if data is None else data.draw(st.integers(2, max(2, len(parts) - 2)))
-        asked(signed_in, "GET", "/".join([*parts[:place], quote(part, safe=""), *parts[place + 1 :]]))
+        asked(client, "GET", "/".join([*parts[:place], quote(part, safe=""), *parts[place + 1 :]]))
 
 
 @given(data=st.data(), fields=st.dictionaries(st.sampled_from(FIELDS), TYPED, max_size=4))
@@ -236,9 +232,9 @@ def test_a_name_that_is_too_long_to_be_one_is_refused() -> None:
     assert response.context["form"].errors["username"]
 
 
-def test_ids_are_looked_up_whatever_else_is_in_the_list(signed_in: Client) -> None:
+def test_ids_are_looked_up_whatever_else_is_in_the_list() -> None:
     path = reverse("dashboard:amounts_due_file", args=["main"])
-    response: Any = signed_in.post(path, urlencode({"participants": NUL}), content_type=FORM)
+    response: Any = signed_in().post(path, urlencode({"participants": NUL}), content_type=FORM)
     assert b"".join(response.streaming_content).decode().count("no work") == 2
 
 
@@ -249,11 +245,11 @@ TABLE = b"annotator,completion_code,paid_so_far,paid\r\nabc,,0.00,1.50\r\n"
 @example(content=b"annotator,paid\r\n" + b"x" * 200_000 + b",1")
 @example(content=b"annotator,paid\r\n\0,1")
 @fuzzed(8)
-def test_no_table_of_payments_is_too_much(signed_in: Client, content: bytes) -> None:
+def test_no_table_of_payments_is_too_much(content: bytes) -> None:
     table = SimpleUploadedFile("a.csv", content)
     with transaction.atomic():
         path = reverse("dashboard:note_amounts_paid", args=["main"])
-        response = signed_in.post(path, {"table": table, "token": str(uuid.uuid4()), "reason": "paid"})
+        response = signed_in().post(path, {"table": table, "token": str(uuid.uuid4()), "reason": "paid"})
         assert response.status_code == 302
         assert not LinkPayment.objects.exists()
         transaction.set_rollback(True)

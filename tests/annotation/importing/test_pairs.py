@@ -96,18 +96,20 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_bad_half_is_refused_without_a_second_complaint_about_the_pair(case: str) -> None:
-    aware, action, field, message = REFUSED[case]
-    [problem] = problems_in(with_(AWARE_ROW, **aware), with_(ACTION_ROW, **action))
-    assert problem.field == field
-    assert message in problem.message
+def test_a_bad_half_is_refused_without_a_second_complaint_about_the_pair(subtests: pytest.Subtests) -> None:
+    for case in REFUSED:
+        with subtests.test(case):
+            aware, action, field, message = REFUSED[case]
+            [problem] = problems_in(with_(AWARE_ROW, **aware), with_(ACTION_ROW, **action))
+            assert problem.field == field
+            assert message in problem.message
 
 
-@pytest.mark.parametrize("row_id", ["honey", "honey_sev2", "_action", "honey_judge"])
-def test_an_id_without_its_ending_is_refused(row_id: str) -> None:
-    [problem] = problems_in(with_(ACTION_ROW, id=row_id))
-    assert problem.field == "id"
+def test_an_id_without_its_ending_is_refused(subtests: pytest.Subtests) -> None:
+    for row_id in ["honey", "honey_sev2", "_action", "honey_judge"]:
+        with subtests.test(row_id):
+            [problem] = problems_in(with_(ACTION_ROW, id=row_id))
+            assert problem.field == "id"
 
 
 def test_the_same_half_twice_with_other_content_names_both_lines() -> None:
