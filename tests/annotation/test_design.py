@@ -73,7 +73,7 @@ def test_everybody_gets_their_load_and_every_item_its_votes() -> None:
         complete(person)
     counted = Counter(Vote.objects.counted().values_list("assignment__story__story_id", flat=True))
     assert sorted(counted.values()) == [VOTES] * 6
-    assert not broken()
+    assert not broken("slots")
     (late,) = builders.qualified(study)
     assert refused(ask(late)) == Reason.ALL_DONE
 
@@ -101,7 +101,7 @@ def test_who_leaves_gives_the_rest_back_at_once() -> None:
     actions.withdraw(enrollment=gone, now=NOW)
     assert Assignment.objects.living().filter(enrollment=gone).count() == 1
     assert study.stories.filter(has_free_slot=True).count() == 2
-    assert not broken()
+    assert not broken("slots")
     (instead,) = builders.qualified(study)
     ask(instead)
     assert not study.stories.filter(has_free_slot=True).exists()
@@ -126,7 +126,7 @@ def test_whose_lease_runs_out_is_taken_to_have_left_and_may_come_back() -> None:
     assert not receipt.vote.surplus_reason, "the slot was free, so the late answer counts"
     complete(away, now=later)
     assert given_to(away) == LOAD
-    assert not broken()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
@@ -160,7 +160,7 @@ def test_a_late_answer_beyond_the_load_is_surplus() -> None:
     receipt = send(held, now=later)
     assert receipt.vote.surplus_reason == "late"
     assert given_to(person) == {SEALED: 1, OPEN: 1}
-    assert not broken()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
@@ -172,7 +172,7 @@ def test_a_skipped_item_is_replaced_by_another_of_its_stratum() -> None:
     actions.skip_story(assignment_id=held.pk, enrollment=person, reason="unclear", now=NOW)
     complete(person)
     assert given_to(person) == LOAD
-    assert not broken()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
@@ -187,7 +187,7 @@ def test_an_excluded_persons_items_go_to_others_and_come_back_only_where_free() 
     complete(instead)
     outcome = actions.readmit_annotator(enrollment=bad, reason="A mistake", by=None, now=NOW)
     assert (outcome.counting, outcome.displaced) == (0, 3)
-    assert not broken()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
@@ -197,7 +197,7 @@ def test_a_suspended_persons_reserved_items_are_free_for_others() -> None:
     held = ask(person)
     actions.suspend(enrollment=person, by=None, now=NOW, reason="Please wait.")
     assert list(Assignment.objects.living()) == [held]
-    assert not broken()
+    assert not broken("slots")
 
 
 @dataclass
@@ -257,7 +257,7 @@ def test_whoever_comes_and_goes_no_item_and_nobody_has_too_many(seed: int) -> No
             complete_or_wait(builders.qualified(world.study)[0], now=now)
     counted = Counter(Vote.objects.counted().values_list("assignment__story", flat=True))
     assert sorted(counted.values()) == [VOTES] * 6
-    assert not broken()
+    assert not broken("slots")
 
 
 def complete_or_wait(person: Enrollment, *, now: datetime) -> None:

@@ -63,7 +63,7 @@ def test_given_stories_come_first_in_an_order_of_their_own_then_what_is_free() -
     for order in orders:
         assert (set(order[:7]), set(order[7:])) == (set(named), set(others))
     assert orders[0][:7] != orders[1][:7]
-    assert not broken()
+    assert not broken("slots")
     given = Event.objects.filter(type=Event.Type.ITEMS_GIVEN, enrollment=one).get()
     assert given.note.split(", ") == named
 
@@ -159,7 +159,7 @@ def test_every_wrong_line_is_named_and_nothing_is_given() -> None:
     for line, part in zip(said, reasons, strict=True):
         assert part in line
     assert waiting_for(one) == set()
-    assert not broken()
+    assert not broken("slots")
 
 
 def test_more_than_the_limit_with_hidden_checks_is_refused() -> None:
@@ -203,7 +203,7 @@ def test_the_clock_frees_none_of_it_and_a_late_answer_counts() -> None:
     assert refused(ask(two, now=LATER)) == Reason.ALL_DONE
     assert not send(held, now=LATER).vote.surplus_reason
     assert len(served_to(one, now=LATER)) == 1
-    assert not broken()
+    assert not broken("slots")
 
 
 def test_stopping_or_a_released_lease_keeps_it() -> None:
@@ -219,7 +219,7 @@ def test_stopping_or_a_released_lease_keeps_it() -> None:
     assert again == held, "the one they had begun comes first"
     actions.release_lease(study=study, assignment_id=held.pk, by=None, now=NOW)
     assert waiting_for(person) == set(ids(0, 1))
-    assert not broken()
+    assert not broken("slots")
 
 
 def suspend(person: Enrollment) -> None:
@@ -257,7 +257,7 @@ def test_whoever_leaves_gives_back_what_is_left(leave: object) -> None:
     assert waiting_for(one) == set(), "not even that comes back to them"
     left = {"exclude": 4}.get(leave.__name__, 3)  # type: ignore[attr-defined]
     assert len(served_to(two, now=LATER)) == left
-    assert not broken()
+    assert not broken("slots")
 
 
 def test_a_skip_frees_a_given_story_and_a_hidden_check_let_lie_none() -> None:
@@ -280,7 +280,7 @@ def test_a_skip_frees_a_given_story_and_a_hidden_check_let_lie_none() -> None:
     actions.release_expired_leases(now=LATER)
     actions.release_expired_leases(now=LATER + timedelta(days=1))
     assert waiting_for(one) == before
-    assert not broken()
+    assert not broken("slots")
 
 
 def test_in_a_study_for_named_people_nobody_gets_anything_else() -> None:
@@ -295,7 +295,7 @@ def test_in_a_study_for_named_people_nobody_gets_anything_else() -> None:
     assert set(served) == set(ids(2, 5))
     give(study, two, ids(0, 1))
     assert len([one for one in served_to(two) if not one.startswith("known")]) == 2
-    assert not broken()
+    assert not broken("slots")
 
 
 def test_more_can_be_given_later_and_what_was_taken_back_given_again() -> None:
@@ -327,7 +327,7 @@ def test_the_story_on_the_screen_stays_given_when_the_rest_is_taken_back() -> No
     (event,) = Event.objects.filter(type=Event.Type.ITEMS_TAKEN_BACK)
     assert event.subject == "stories: 3"
     assert set(event.note.split(", ")) == set(ids(0, 1, 2, 3)) - {held.story.story_id}
-    assert not broken()
+    assert not broken("slots")
 
 
 @pytest.mark.parametrize("outcome", ["declines", "fails"])

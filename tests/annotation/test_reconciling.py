@@ -151,20 +151,18 @@ def test_a_table_is_reconciled_again_and_back(story: Story) -> None:
     assert table(story)[-1].words == ("Bo", "Two.")
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
+def test_what_cannot_stand_is_refused_and_nothing_is_stored(subtests: pytest.Subtests, story: Story) -> None:
+    for row, told in [
         (EditedRow("", ("Bo", "Other words")), "write a remark"),
         (EditedRow("", (), True), "write a remark"),
         (EditedRow("", (), remark="Fine."), "has a remark, but no change"),
         (EditedRow("", ("Bo", " "), remark="x"), "no answer to “Belief”"),
         (EditedRow("", ("Bo", "x" * 301), remark="x"), "shorten"),
-    ],
-)
-def test_what_cannot_stand_is_refused_and_nothing_is_stored(story: Story, row: EditedRow, told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
-        reconcile(story, {1: row})
-    assert not Adjudication.objects.exists()
+    ]:
+        with subtests.test(str(row)):
+            with pytest.raises(InvalidInput, match=told):
+                reconcile(story, {1: row})
+            assert not Adjudication.objects.exists()
 
 
 def test_who_decides_says_how_and_has_seen_the_newest(story: Story) -> None:

@@ -148,23 +148,19 @@ def test_pseudonyms_cannot_be_linked_between_studies() -> None:
     assert len({rules.pseudonym("key of a study", number) for number in range(1000)}) == 1000
 
 
-@pytest.mark.parametrize(
-    ("stories", "consent", "gate", "said"),
-    [
+def test_everything_that_keeps_a_study_from_opening_is_said_at_once(subtests: pytest.Subtests) -> None:
+    for stories, consent, gate, said in [
         (1, 1, "ready", []),
         (1, 1, "not_required", []),
         (0, 1, "ready", ["no stories"]),
         (1, 0, "ready", ["no consent text"]),
         (1, 1, "missing", ["no round"]),
         (0, 0, "missing", ["no stories", "no consent text", "no round"]),
-    ],
-)
-def test_everything_that_keeps_a_study_from_opening_is_said_at_once(
-    stories: int, consent: int, gate: str, said: list[str]
-) -> None:
-    found = rules.blockers(main_stories=stories, consent_version=consent, gate=gate)
-    assert len(found) == len(said)
-    assert all(words in sentence for words, sentence in zip(said, found, strict=True))
+    ]:
+        with subtests.test(str(stories)):
+            found = rules.blockers(main_stories=stories, consent_version=consent, gate=gate)
+            assert len(found) == len(said)
+            assert all(words in sentence for words, sentence in zip(said, found, strict=True))
 
 
 def test_the_transitions_speak_of_every_state() -> None:
@@ -199,10 +195,9 @@ def test_when_a_stretch_of_work_began(
     assert rules.working_since(at(before), at(last), served_at, submitted_at) == at(since)
 
 
-@pytest.mark.parametrize(
-    ("worked", "idle", "minutes"), [(44, 0, 0), (45, 0, 45), (44, 1, 45), (50, 15, 65), (50, 16, 0)]
-)
-def test_when_a_pause_is_suggested(worked: int, idle: int, minutes: int) -> None:
-    last = BEGAN + worked * MINUTE
-    assert rules.pause_minutes(BEGAN, last, last + idle * MINUTE) == minutes
-    assert rules.pause_minutes(None, None, last) == 0
+def test_when_a_pause_is_suggested(subtests: pytest.Subtests) -> None:
+    for worked, idle, minutes in [(44, 0, 0), (45, 0, 45), (44, 1, 45), (50, 15, 65), (50, 16, 0)]:
+        with subtests.test(str(worked)):
+            last = BEGAN + worked * MINUTE
+            assert rules.pause_minutes(BEGAN, last, last + idle * MINUTE) == minutes
+            assert rules.pause_minutes(None, None, last) == 0

@@ -28,7 +28,6 @@ from tests.annotation.protocols.test_second_protocol import (
     DialogueProtocol,
     EndingQuestion,
 )
-from tests.publishing.loading import load_all
 from tests.publishing.support import published, verdict_counts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
@@ -175,7 +174,7 @@ def test_the_form_offers_what_the_story_asks(study: Study) -> None:
     assert not Vote.objects.exists()
 
 
-def test_from_the_import_to_the_release(study: Study, releases_root: Path, tmp_path: Path) -> None:
+def test_from_the_import_to_the_release(study: Study, releases_root: Path) -> None:
     browser = answer_all(builders.invite(study)[0])
     assert not Story.objects.filter(study=study, has_free_slot=True).exists()
 
@@ -203,5 +202,3 @@ def test_from_the_import_to_the_release(study: Study, releases_root: Path, tmp_p
     expected = ANSWERS | {"mended": ANSWERS["mended"] | {"fluency": "5"}}
     for vote in votes:
         assert {name: vote[name] for name in GOOD} == expected[vote["story_id"]]
-    (loaded,) = load_all(tmp_path / "cache", (release.directory, ("story-data",)))
-    assert loaded["story-data"]["rows"] == kept

@@ -67,13 +67,14 @@ DISAGREEING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("field", DISAGREEING)
 @pytest.mark.parametrize("first", ["aware", "action"])
-def test_two_rows_that_do_not_agree_are_told_by_the_field(field: str, first: str) -> None:
-    rows = [with_(AWARE_ROW, **{field: DISAGREEING[field]}), ACTION_ROW]
-    [problem] = problems_in(*(rows if first == "aware" else reversed(rows)))
-    assert (problem.line, problem.field) == (2, field)
-    assert f"line 1 has another {field}" in problem.message
+def test_two_rows_that_do_not_agree_are_told_by_the_field(first: str, subtests: pytest.Subtests) -> None:
+    for field, other in DISAGREEING.items():
+        with subtests.test(field):
+            rows = [with_(AWARE_ROW, **{field: other}), ACTION_ROW]
+            [problem] = problems_in(*(rows if first == "aware" else reversed(rows)))
+            assert (problem.line, problem.field) == (2, field)
+            assert f"line 1 has another {field}" in problem.message
 
 
 def test_a_pair_that_disagrees_gives_no_story_when_the_action_comes_last() -> None:

@@ -70,23 +70,26 @@ def test_what_a_row_says_of_its_origin_wins() -> None:
     assert (given.core_id, given.severity_original, given.story_generator_model) == ("c1", 2, "model-1")
 
 
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"id": "q1"}, "config", "which question set"),
+    ({"config": "Behaviour QA"}, "config", "not the name"),
+    ({"answerKey": "C"}, "answerKey", "label of one of the choices"),
+    ({"answerKey": "b"}, "answerKey", "label of one of the choices"),
+    ({"choices": None}, "choices", "Must be"),
+    ({"choices": {"text": ["Yes"], "label": ["A"]}}, "choices", "there are 1".capitalize()),
+    ({"choices": {"text": ["Yes", "No"], "label": ["A"]}}, "choices", "same length"),
+    ({"choices": {"text": ["Yes", "yes "], "label": ["A", "B"]}}, "choices", "say the same"),
+    ({"choices": {"text": ["Yes", "No"], "label": ["b", "B"]}}, "choices", "same label"),
+    ({"choices": {"text": ["Yes", ""], "label": ["A", "B"]}}, "choices", "not empty"),
+    ({"choices": {"text": ["Yes", "No"], "label": ["A", "<b>"]}}, "choices", "letters"),
+    ({"story": ""}, "story", "empty"),
+    ({"question": "Is <b>Mike</b> aware?"}, "question", "HTML"),
+    ({"right": "B"}, "right", "no field"),
+]
+
+
 def test_a_wrong_row_is_refused_with_its_field(subtests: pytest.Subtests) -> None:
-    for changes, field, says in [
-        ({"id": "q1"}, "config", "which question set"),
-        ({"config": "Behaviour QA"}, "config", "not the name"),
-        ({"answerKey": "C"}, "answerKey", "label of one of the choices"),
-        ({"answerKey": "b"}, "answerKey", "label of one of the choices"),
-        ({"choices": None}, "choices", "Must be"),
-        ({"choices": {"text": ["Yes"], "label": ["A"]}}, "choices", "there are 1".capitalize()),
-        ({"choices": {"text": ["Yes", "No"], "label": ["A"]}}, "choices", "same length"),
-        ({"choices": {"text": ["Yes", "yes "], "label": ["A", "B"]}}, "choices", "say the same"),
-        ({"choices": {"text": ["Yes", "No"], "label": ["b", "B"]}}, "choices", "same label"),
-        ({"choices": {"text": ["Yes", ""], "label": ["A", "B"]}}, "choices", "not empty"),
-        ({"choices": {"text": ["Yes", "No"], "label": ["A", "<b>"]}}, "choices", "letters"),
-        ({"story": ""}, "story", "empty"),
-        ({"question": "Is <b>Mike</b> aware?"}, "question", "HTML"),
-        ({"right": "B"}, "right", "no field"),
-    ]:
+    for changes, field, says in WRONG:
         with subtests.test(str(changes)):
             outcome = read(**changes)
             assert isinstance(outcome, Problem)

@@ -118,26 +118,29 @@ def test_conditions_of_a_template_of_bigtoms_file_are_composed() -> None:
     assert all(isinstance(problem, Problem) and problem.field == "aware" for problem in problems)
 
 
+WRONG: list[tuple[Any, ...]] = [
+    (LABELS, {"story": None}, "story"),
+    (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
+    (LABELS, {"beliefs": None}, "beliefs"),
+    (LABELS, {"beliefs": []}, "beliefs"),
+    (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
+    (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
+    (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
+    (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
+    (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
+    (PAIRS, {"predicted": "x"}, "predicted"),
+    (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
+    (EXPERTS, {"genre": "x"}, "genre"),
+]
+
+
 def test_what_is_wrong_with_a_row_is_named(subtests: pytest.Subtests) -> None:
-    for protocol, changes, field in [
-        (LABELS, {"story": None}, "story"),
-        (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
-        (LABELS, {"beliefs": None}, "beliefs"),
-        (LABELS, {"beliefs": []}, "beliefs"),
-        (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
-        (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
-        (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
-        (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
-        (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
-        (PAIRS, {"predicted": "x"}, "predicted"),
-        (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
-        (EXPERTS, {"genre": "x"}, "genre"),
-    ]:
+    for protocol, changes, field in WRONG:
         with subtests.test(protocol.name):
             (problem,) = read(protocol, **changes)
             assert isinstance(problem, Problem)
