@@ -128,8 +128,8 @@ def test_change_can_ask_for_a_vote_and_can_end_asking() -> None:
 
 
 def test_lease_that_ends_after_the_story_was_decided_is_offered_to_nobody() -> None:
-    for end in ("expire", "give back", "skip", "withdraw"):
-        study = make(most_votes=3, slug=end.replace(" ", "-"))
+    for end in ("expire", "skip", "withdraw"):
+        study = make(most_votes=3, slug=end)
         people = builders.qualified(study, 3)
         first = answer(people[0])
         answer(people[1], NO)
@@ -139,8 +139,6 @@ def test_lease_that_ends_after_the_story_was_decided_is_offered_to_nobody() -> N
         assert (story.extra_votes, story.has_free_slot) == (1, False)
         if end == "expire":
             assert actions.release_expired_leases(now=LATER) == 1
-        elif end == "give back":
-            actions.give_back_story(enrollment=people[2], assignment_id=held.pk)
         elif end == "skip":
             skip_story(assignment_id=held.pk, enrollment=people[2], reason="unclear", now=NOW)
         else:
@@ -257,7 +255,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(taken=steps, decided_by=st.sampled_from(["all-agree", "majority", "two-of-three"]))
 def test_what_is_wanted_follows_the_rule_whatever_happens(
     taken: list[tuple[str, int]], decided_by: str

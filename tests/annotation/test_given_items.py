@@ -230,10 +230,6 @@ def exclude(person: Enrollment) -> None:
     actions.exclude_annotator(enrollment=person, reason="Spam.", told="Stopped.", by=None, now=NOW)
 
 
-def withdraw(person: Enrollment) -> None:
-    actions.withdraw(enrollment=person, now=NOW)
-
-
 def forget(person: Enrollment) -> None:
     actions.forget(annotator=person.annotator, now=NOW)
 
@@ -242,7 +238,7 @@ def take_back(person: Enrollment) -> None:
     assert actions.take_items_back(enrollment=person, by=None, now=NOW) == 2
 
 
-@pytest.mark.parametrize("leave", [suspend, exclude, withdraw, forget, take_back])
+@pytest.mark.parametrize("leave", [suspend, exclude, forget, take_back])
 def test_whoever_leaves_gives_back_what_is_left(leave: object) -> None:
     study = builders.make_study(stories=4, votes_per_story=1)
     one, two = builders.qualified(study, 2)

@@ -37,7 +37,7 @@ def shape(browser: Browser, story: Story) -> str:
 @pytest.mark.parametrize("htmx", [True, False], ids=["htmx", "plain"])
 def test_a_check_looks_like_any_other_story(htmx: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(common, "COUNT_SECONDS", 0)
-    study = builders.make_study(stories=30, votes_per_story=1)
+    study = builders.make_study(stories=14, votes_per_story=1)
     builders.add_checks(study, 3, warn_percent=50)
     (person,) = builders.qualified(study)
     browser = at(person, "stories/")
@@ -58,7 +58,7 @@ def test_a_check_looks_like_any_other_story(htmx: bool, monkeypatch: pytest.Monk
     assert shapes["check"] == shapes["main"]
     assert headers["check"] == headers["main"]
     assert left == list(range(left[0], left[0] - 7, -1)), "it would stand still after a check"
-    assert 30 + 3 - 4 <= left[0] <= 30 + 3 - 3
+    assert 14 + 3 - 4 <= left[0] <= 14 + 3 - 3
     own = at(person, "answers/")
     to_change = [link for link in own.document.xpath("//a/@href") if re.search(r"/answers/\d+/$", link)]
     assert len(to_change) == Vote.objects.count() == 10
@@ -66,7 +66,7 @@ def test_a_check_looks_like_any_other_story(htmx: bool, monkeypatch: pytest.Monk
 
 
 def test_a_warning_is_read_with_the_next_story_and_then_over() -> None:
-    study = builders.make_study(stories=30)
+    study = builders.make_study(stories=9)
     builders.add_checks(study, 3, minimum=1, warn_percent=50)
     (person,) = builders.qualified(study)
     browser = at(person, "stories/")
@@ -90,7 +90,7 @@ def test_a_warning_is_read_with_the_next_story_and_then_over() -> None:
 
 
 def test_somebody_suspended_for_failed_checks_reads_why_and_keeps_the_credit() -> None:
-    study = builders.make_study(stories=30)
+    study = builders.make_study(stories=9)
     builders.add_checks(study, 3, minimum=1, suspend_percent=50)
     (person,) = builders.qualified(study)
     builders.work_through(person, 4, on_checks=WRONG)
