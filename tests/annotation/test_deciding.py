@@ -37,7 +37,7 @@ def test_every_filter_that_can_decide_is_a_filter_and_has_its_title() -> None:
     assert [str(title) for title in TITLES.values()] == [rule.title for rule in FILTERS.values()]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80)
 @given(rule=rules, votes=objections, left=st.integers(0, 3))
 def test_decided_is_what_no_continuation_can_change(
     rule: str, votes: list[frozenset[str]], left: int
@@ -59,7 +59,7 @@ def test_decided_is_what_no_continuation_can_change(
         assert at_the_end == {tuple(now)}, "what is stopped early is judged as it would be in the end"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80)
 @given(rule=rules, votes=objections, least=st.integers(1, 3), beyond=st.integers(1, 3))
 def test_votes_are_wanted_one_by_one_until_the_outcome_is_decided(
     rule: str, votes: list[frozenset[str]], least: int, beyond: int
@@ -77,6 +77,7 @@ def test_votes_are_wanted_one_by_one_until_the_outcome_is_decided(
         assert not is_decided(rule, votes, most=most), "decided, and still asking"
 
 
+@settings(max_examples=25)
 @given(rule=rules, votes=objections, one_of_each=st.booleans())
 def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
     rule: str, votes: list[frozenset[str]], one_of_each: bool
@@ -90,9 +91,8 @@ def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
         assert verdict.reason == f"{len(votes)} of at most 4 votes"
 
 
-@pytest.mark.parametrize(
-    ("rule", "votes", "wanted"),
-    [
+def test_examples_of_two_to_five_votes(subtests: pytest.Subtests) -> None:
+    for rule, votes, wanted in [
         ("all-agree", [""], 2),
         ("all-agree", ["", "q1"], 2),
         ("all-agree", ["", ""], 3),
@@ -107,11 +107,10 @@ def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
         ("two-of-three", ["", "", "", ""], 4),
         ("experts-decide-splits", ["", "q1"], 2),
         ("experts-decide-splits", ["q1", "q1"], 3),
-    ],
-)
-def test_examples_of_two_to_five_votes(rule: str, votes: list[str], wanted: int) -> None:
-    against = [frozenset(filter(None, [vote])) for vote in votes]
-    assert votes_wanted(rule, against, least=2, most=5) == wanted
+    ]:
+        with subtests.test(str(rule)):
+            against = [frozenset(filter(None, [vote])) for vote in votes]
+            assert votes_wanted(rule, against, least=2, most=5) == wanted
 
 
 def test_a_text_says_one_number_or_both() -> None:

@@ -28,10 +28,10 @@ from annotation.models import (
 )
 from annotation.protocols import get_protocol
 from annotation.rules import Reason, Refusal
-from integrity.catalogue import CHECKS, run
 from recruitment.campaigns import places_of
 from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
+from tests.annotation.invariants import broken
 
 pytestmark = pytest.mark.django_db
 
@@ -77,10 +77,6 @@ def served(person: Enrollment) -> set[str]:
     return found
 
 
-def broken() -> set[str]:
-    return {outcome.check.name for outcome in run(CHECKS) if not outcome.holds}
-
-
 def test_a_new_version_is_served_in_place_of_the_old_one() -> None:
     study = inspected()
     one, other = builders.qualified(study, 2)
@@ -101,7 +97,7 @@ def test_a_new_version_is_served_in_place_of_the_old_one() -> None:
     assert served(one) | {"narrative-2"} == {"narrative-2", "narrative-1.r2"}
     assert served(other) == {"narrative-2", "narrative-1.r2"}
     assert Vote.objects.of_study(study).counted().count() == 5
-    assert broken() == set()
+    assert not broken()
 
 
 def test_whoever_holds_the_old_version_may_finish_it() -> None:
@@ -118,7 +114,7 @@ def test_whoever_holds_the_old_version_may_finish_it() -> None:
     assert given in Vote.objects.of_study(study).counted()
     assert new.story_id in served(person)
     assert served(other) == {"narrative-2", "narrative-1.r2"}
-    assert broken() == set()
+    assert not broken()
 
 
 def test_nobody_waits_for_a_lease_on_an_old_version() -> None:
@@ -190,7 +186,7 @@ def test_a_slot_that_becomes_free_does_not_serve_the_old_version_again(end: str)
     held.story.refresh_from_db()
     assert (held.story.is_old_version, held.story.has_free_slot) == (True, False)
     assert "narrative-1" not in served(other)
-    assert broken() == set()
+    assert not broken()
 
 
 def test_an_objection_that_led_to_a_revision_is_not_conspicuous() -> None:
@@ -251,20 +247,17 @@ def test_a_new_version_is_linted_like_an_import() -> None:
     assert {found.code for found in LintFinding.objects.filter(story=new)} == {"question_overlap"}
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_texts_that_do_not_fit_are_refused() -> None:
+    story = first(inspected())
+    for text, told in (
         (ROWS[0]["narrative"], "the same as the old one"),
-        (" \n" + ROWS[0]["narrative"] + "  ", "the same as the old one"),
+        ("  " + ROWS[0]["narrative"].replace(" ", "  ", 1) + " \n", "the same as the old one"),
         ("", "empty"),
         ("A <b>story</b>.", "<b>"),
         ("a" * 10_001, "10,000"),
-    ],
-)
-def test_texts_that_do_not_fit_are_refused(text: str, told: str) -> None:
-    study = inspected()
-    with pytest.raises(InvalidInput, match=told):
-        revise(first(study), text)
+    ):
+        with pytest.raises(InvalidInput, match=told):
+            revise(story, text)
     assert not StoryRevision.objects.exists()
 
 
@@ -275,10 +268,11 @@ def test_a_text_that_the_study_has_already_is_refused() -> None:
         revise(first(study))
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "x" * 1001])
-def test_a_reason_is_needed(reason: str) -> None:
-    with pytest.raises(ReasonMissing):
-        revise(first(inspected()), reason=reason)
+def test_a_reason_is_needed() -> None:
+    story = first(inspected())
+    for reason in ("  ", "x" * 1001):
+        with pytest.raises(ReasonMissing):
+            revise(story, reason=reason)
 
 
 def test_what_is_closed_or_of_another_kind_is_refused() -> None:
@@ -318,11 +312,3 @@ def test_nobody_decides_about_an_old_version() -> None:
     with pytest.raises(WrongState, match="newest version"):
         actions.adjudicate(story=old, now=timezone.now(), **told)
     assert actions.adjudicate(story=new, now=timezone.now(), **told).story == new
-
-
-def test_white_space_alone_makes_no_new_version() -> None:
-    study = inspected()
-    text = first(study).content["narrative"]
-    with pytest.raises(InvalidInput, match="the same as the old one"):
-        revise(first(study), f"  {text.replace(' ', '  ', 1)} \n")
-    assert not StoryRevision.objects.exists()

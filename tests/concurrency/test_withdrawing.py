@@ -18,16 +18,22 @@ from publishing.models import Deposit, Release
 from tests.builders import ALL_YES
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
 from tests.publishing.support import judged_study, published
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
 PLACE = "s3://ours/small"
 
 
+@built_once
+def published_once() -> Release:
+    return published(judged_study("small", {"kept": (ALL_YES,) * 3}))
+
+
 @pytest.fixture
 def release(settings: Any, tmp_path: Path) -> Release:
     settings.RELEASES_ROOT = tmp_path
-    return published(judged_study("small", {"kept": (ALL_YES,) * 3}))
+    return published_once()
 
 
 def withdraw(release: Release) -> list[str]:

@@ -75,20 +75,21 @@ def test_a_question_is_exported_as_it_came_in() -> None:
         assert list(PROTOCOL.read([SourceRow("templates.jsonl", 1, row)])) == [story]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"aware": None}, "aware"),
-        ({"belief_question": ""}, "belief_question"),
-        ({"id": "17"}, "id"),
-        ({"belief_answer_aware": ROW["belief_answer_unaware"]}, "belief_answer_aware"),
-        ({"percept": "She sees it."}, "percept"),
-    ],
-)
-def test_what_is_wrong_with_a_template_is_told_once(changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(**changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    ({"aware": None}, "aware"),
+    ({"belief_question": ""}, "belief_question"),
+    ({"id": "17"}, "id"),
+    ({"belief_answer_aware": ROW["belief_answer_unaware"]}, "belief_answer_aware"),
+    ({"percept": "She sees it."}, "percept"),
+]
+
+
+def test_what_is_wrong_with_a_template_is_told_once(subtests: pytest.Subtests) -> None:
+    for changes, field in WRONG:
+        with subtests.test(str(changes)):
+            (problem,) = read(**changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field
 
 
 def file_of(*rows: list[str]) -> str:

@@ -68,28 +68,24 @@ def test_a_file_of_one_is_a_file_of_the_other() -> None:
     assert not PROTOCOL.scored_rows(story().content)
 
 
-@pytest.mark.parametrize(
-    ("question", "choices", "shared"),
-    [
+def test_questions_in_the_words_of_the_story_are_found(subtests: pytest.Subtests) -> None:
+    for question, choices, shared in [
         ("Is the old map in the side pocket?", ["Yes", "No"], "“old”, “map”, “side”, “pocket”"),
         ("Where does Juri look?", ["in the side pocket", "in the tin"], "“side”, “pocket”, “tin”"),
         ("Where is the old map at last?", ["here", "elsewhere"], ""),
         ("Where would Juri reach for directions?", ["into his luggage", "into the tin"], ""),
         ("Is Juri there with Carla and Juri?", ["Juri", "Carla"], ""),
         ("Does Carla tell the maps from pockets beside the tins?", ["Yes", "No"], ""),
-    ],
-)
-def test_questions_in_the_words_of_the_story_are_found(
-    question: str, choices: list[str], shared: str
-) -> None:
-    text = "Juri keeps the old map in the side pocket and looks away. Carla puts it in the tin."
-    found = list(PROTOCOL.lint(story(narrative=text, questions=asked(question, *choices))))
-    if "look" in question:
-        shared = shared.replace("“side”", "“look”, “side”")
-    assert [one.message for one in found] == (
-        [f"The question “q” shares with the story: {shared}."] if shared else []
-    )
-    assert {one.code for one in found} <= {*PROTOCOL.finding_labels}
+    ]:
+        with subtests.test(str(question)):
+            text = "Juri keeps the old map in the side pocket and looks away. Carla puts it in the tin."
+            found = list(PROTOCOL.lint(story(narrative=text, questions=asked(question, *choices))))
+            if "look" in question:
+                shared = shared.replace("“side”", "“look”, “side”")
+            assert [one.message for one in found] == (
+                [f"The question “q” shares with the story: {shared}."] if shared else []
+            )
+            assert {one.code for one in found} <= {*PROTOCOL.finding_labels}
 
 
 def test_names_are_words_that_are_always_capital() -> None:

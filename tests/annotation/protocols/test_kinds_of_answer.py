@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
@@ -91,6 +91,7 @@ def test_a_begun_row_is_filled_and_a_list_is_not_empty() -> None:
     assert {*refused(LISTS, begun)} == {"actor.03"}
 
 
+@settings(max_examples=25)
 @given(st.sets(st.integers(2, 40), max_size=12))
 def test_rows_may_be_left_out_between_others(numbers: set[int]) -> None:
     rows = {f"{number:02}" for number in numbers} | {"01"}

@@ -109,11 +109,12 @@ def test_one_answer_is_read_for_every_question_and_row() -> None:
     )
 
 
-@pytest.mark.parametrize("rating", ["0", "6", "4.5", " 4", "four"])
-def test_a_rating_outside_the_scale_is_refused(rating: str) -> None:
-    with pytest.raises(IncompleteForm) as refused:
-        PROTOCOL.read_form(ITEM, COMPLETE | {"fluency": rating})
-    assert set(refused.value.errors) == {"fluency"}
+def test_a_rating_outside_the_scale_is_refused(subtests: pytest.Subtests) -> None:
+    for rating in ["0", "6", "4.5", " 4", "four"]:
+        with subtests.test(str(rating)):
+            with pytest.raises(IncompleteForm) as refused:
+                PROTOCOL.read_form(ITEM, COMPLETE | {"fluency": rating})
+            assert set(refused.value.errors) == {"fluency"}
 
 
 def test_the_options_offered_are_those_of_the_item() -> None:

@@ -36,11 +36,12 @@ def item(protocol: Protocol, **changes: Any) -> Any:
 BELIEF = {"id": "b1", "actor": "Anne", "belief": "The ball is in the box."}
 
 
-@pytest.mark.parametrize("protocol", [LABELS, PAIRS, EXPERTS], ids=lambda one: one.name)
-def test_an_item_is_exported_as_it_came_in(protocol: Protocol) -> None:
-    (story,) = read(protocol, core_id="core-1")
-    assert isinstance(story, StoryRow)
-    assert list(protocol.read([SourceRow("file.jsonl", 1, protocol.source_row(story))])) == [story]
+def test_an_item_is_exported_as_it_came_in(subtests: pytest.Subtests) -> None:
+    for protocol in [LABELS, PAIRS, EXPERTS]:
+        with subtests.test(protocol.name):
+            (story,) = read(protocol, core_id="core-1")
+            assert isinstance(story, StoryRow)
+            assert list(protocol.read([SourceRow("file.jsonl", 1, protocol.source_row(story))])) == [story]
 
 
 def test_suggested_labels_are_chosen_and_belong_to_the_form() -> None:
@@ -117,32 +118,33 @@ def test_conditions_of_a_template_of_bigtoms_file_are_composed() -> None:
     assert all(isinstance(problem, Problem) and problem.field == "aware" for problem in problems)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "changes", "field"),
-    [
-        (LABELS, {"story": None}, "story"),
-        (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
-        (LABELS, {"beliefs": None}, "beliefs"),
-        (LABELS, {"beliefs": []}, "beliefs"),
-        (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
-        (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
-        (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
-        (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
-        (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
-        (PAIRS, {"predicted": "x"}, "predicted"),
-        (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
-        (EXPERTS, {"genre": "x"}, "genre"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_row_is_named(protocol: Protocol, changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(protocol, **changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    (LABELS, {"story": None}, "story"),
+    (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
+    (LABELS, {"beliefs": None}, "beliefs"),
+    (LABELS, {"beliefs": []}, "beliefs"),
+    (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
+    (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
+    (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
+    (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
+    (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
+    (PAIRS, {"predicted": "x"}, "predicted"),
+    (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
+    (EXPERTS, {"genre": "x"}, "genre"),
+]
+
+
+def test_what_is_wrong_with_a_row_is_named(subtests: pytest.Subtests) -> None:
+    for protocol, changes, field in WRONG:
+        with subtests.test(protocol.name):
+            (problem,) = read(protocol, **changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field
 
 
 def test_a_story_of_many_paragraphs_can_be_imported_again() -> None:
