@@ -173,6 +173,7 @@ def test_a_worker_whose_time_is_over_stops_where_it_is(desk: Desk, monkeypatch: 
 
 def test_an_ended_campaign_is_asked_about_hourly_until_its_time_for_decisions_is_over(desk: Desk) -> None:
     desk.hand_in()
+    desk.sweep()
     now = timezone.now()
     Campaign.objects.update(state=Campaign.State.ENDED, ended_at=now, synced_at=now)
     hours = {hours: campaigns_to_ask(now=now + timedelta(hours=hours)).exists() for hours in (0, 2)}
