@@ -220,16 +220,6 @@ def test_whoever_fails_the_test_hands_it_in_all_the_same(trial: Campaign) -> Non
     assert come(trial, assignmentId="3SECOND").heading == "Thank you for trying", "it can be handed in there"
 
 
-def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial: Campaign) -> None:
-    come(trial)
-    builders.take_test(builders.consent(newest_visit().enrollment))
-
-    browser = come(trial, assignmentId="3SECOND")
-
-    assert forms(browser)[0][1]["assignmentId"] == "3SECOND"
-    assert come(trial, assignmentId="3THIRD").heading == "One last step: hand it in"
-
-
 def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
     browser = come(trial)
     browser.press("I do not agree")
