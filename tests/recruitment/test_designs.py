@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 @contextmanager
 def desk_of(study: Study, **changes: Any) -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, study, replace(STORIES, seats=20, **changes))
+        yield Desk(double, study, replace(STORIES, seats=18, seats_per_posting=9, **changes))
 
 
 def leave(desk: Desk, visit: Visit) -> None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import rate_limits
 from accounts.models import Annotator
 from annotation import access, actions as annotation_actions
-from annotation.models import Event
+from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
 from recruitment import actions
 from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
@@ -41,15 +41,20 @@ from tests.recruitment.test_visits import everything, refusals, said
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
+    return qualifying_study("stories", "test")
+
+
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign(built: Study) -> Campaign:
     """Visits of two stories each, for those who pass a test of one."""
-    return qualifying_study("stories").campaigns.select_related("study").get()
+    return Campaign.objects.select_related("study").get(study=built, purpose="stories")
 
 
 @pytest.fixture
-def trial() -> Campaign:
-    return qualifying_study("test").campaigns.select_related("study").get()
+def trial(built: Study) -> Campaign:
+    return Campaign.objects.select_related("study").get(study=built, purpose="test")
 
 
 WRONG: dict[str, tuple[dict[str, str | None], int, ArrivalProblem]] = {

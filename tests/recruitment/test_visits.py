@@ -36,11 +36,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 MTURK = "https://worker.mturk.com https://www.mturk.com https://workersandbox.mturk.com"
 
 
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
+    return qualifying_study("stories", "test")
+
+
 @pytest.fixture
-def study(request: pytest.FixtureRequest) -> Study:
-    """Four stories for those who pass a test of one, and the campaigns asked for: visits of two stories."""
-    purposes = {"campaign": "stories", "trial": "test"}
-    return qualifying_study(*(purposes[name] for name in request.fixturenames if name in purposes))
+def study(built: Study) -> Study:
+    """Four stories for those who pass a test of one, and a campaign for each: visits of two stories."""
+    return Study.objects.get(pk=built.pk)
 
 
 @pytest.fixture
