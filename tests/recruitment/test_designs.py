@@ -97,14 +97,13 @@ def test_a_visit_ends_because_no_item_is_left() -> None:
         assert why_ended(visit.enrollment, visit.session, now=timezone.now()) == Visit.End.NO_STORY
 
 
-@pytest.mark.parametrize(("stories", "fits"), [(1, True), (2, False), (3, True), (4, False)])
-def test_a_visit_is_for_a_whole_set_or_equal_parts(stories: int, fits: bool) -> None:
+def test_a_visit_is_for_a_whole_set_or_equal_parts() -> None:
     study = designed()
-    if fits:
+    for stories in (1, 3):
         assert make_campaign(study, stories_per_visit=stories)
-        return
-    with pytest.raises(CannotRecruit, match="3 stories"):
-        make_campaign(study, stories_per_visit=stories)
+    for stories in (2, 4):
+        with pytest.raises(CannotRecruit, match="3 stories"):
+            make_campaign(study, stories_per_visit=stories)
 
 
 def test_nobody_with_a_reserved_item_found_no_work() -> None:
