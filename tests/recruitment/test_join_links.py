@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from accounts import rate_limits
 from accounts.models import Annotator, ForgottenIdentity, PlatformIdentity
 from accounts.rate_limits import Limit
 from annotation import access, actions as annotation_actions
@@ -229,7 +230,7 @@ def test_an_id_is_in_no_log_and_no_event(link: JoinLink, caplog: pytest.LogCaptu
 def test_wrong_addresses_are_limited_and_right_ones_never(
     link: JoinLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "WRONG_LINKS", replace(access.WRONG_LINKS, most=2))
+    monkeypatch.setattr(access, "WRONG_LINKS", replace(rate_limits.WRONG_LINKS, most=2))
     wrong = [come(slug="nothing").page.status_code for _ in range(3)]
     assert wrong == [404] * 2 + [429]
     asked_to_wait = Browser()
@@ -249,7 +250,7 @@ def test_wrong_addresses_are_limited_and_right_ones_never(
 def test_clients_are_told_apart_behind_as_many_proxies_as_there_are(
     link: JoinLink, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "WRONG_LINKS", replace(access.WRONG_LINKS, most=2))
+    monkeypatch.setattr(access, "WRONG_LINKS", replace(rate_limits.WRONG_LINKS, most=2))
 
     def statuses(client: str, times: int) -> set[int]:
         headers = {"X-Forwarded-For": client}

@@ -132,7 +132,7 @@ def test_a_token_opens_its_own_visit_alone(
     assert everything() == before
     assert refusals() == ["expired", "wrong", "wrong"], "and the study's log says so, not of whom"
     assert not Event.objects.filter(type=Event.Type.VISIT_REFUSED).exclude(enrollment=None).exists()
-    monkeypatch.setattr(access, "LOGGED_ADDRESSES", replace(access.LOGGED_ADDRESSES, most=5))
+    monkeypatch.setattr(access, "LOGGED_ADDRESSES", replace(rate_limits.LOGGED_ADDRESSES, most=5))
     for number in range(4):
         Client().get(f"/work/{person.pk}-1-1.x.{number}/stories/", REMOTE_ADDR=f"10.0.0.{number}")
     assert len(refusals()) == 5, "within a limit"

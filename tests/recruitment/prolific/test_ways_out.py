@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import rate_limits
 from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, WorkSession
@@ -124,7 +125,7 @@ def test_one_story_of_two_is_paid_to_nobody_while_others_hold_the_rest_and_the_w
 def test_forged_addresses_of_one_client_have_prolific_asked_so_often_and_no_more(
     lab: Campaigns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visits, "REFUSED_VISITS", replace(visits.REFUSED_VISITS, most=3))
+    monkeypatch.setattr(visits, "REFUSED_VISITS", replace(rate_limits.REFUSED_VISITS, most=3))
     lab.study = builders.make_study("many", stories=1)
     campaign = lab.publish_campaign("stories", seats=4, stories_per_visit=1)
     started = lab.double.start(lab.double.join(), campaign.remote_id)
