@@ -33,12 +33,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
         yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=6))
 
 
-@pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
     visit = desk.come()
     desk.answer(visit)

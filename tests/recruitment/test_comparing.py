@@ -36,12 +36,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
         yield Desk(double, builders.make_study(stories=2), replace(STORIES, seats=4, seats_per_posting=2))
 
 
-@pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
     visit = desk.come()
     desk.answer(visit)

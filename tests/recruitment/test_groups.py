@@ -36,12 +36,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
         yield Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
 
 
-@pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
 def person() -> Enrollment:
     return Enrollment.objects.select_related("study", "consent").get()
 

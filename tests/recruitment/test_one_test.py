@@ -37,12 +37,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
         yield Desk(double, study, replace(TEST, seats=9, seats_per_posting=9))
 
 
-@pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
 def arrive(desk: Desk, worker: str, *, campaign: Campaign | None = None, seat: str = "") -> Visit:
     """A worker takes a seat and opens our page in it. ``seat``: an id that the platform gave them."""
     campaign = campaign or desk.campaign

@@ -41,12 +41,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
-@pytest.fixture
 def boss() -> User:
     return ensure_researcher(username="boss", password="a long enough password")
 

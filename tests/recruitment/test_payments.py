@@ -37,12 +37,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
-@pytest.fixture
 def work(desk: Desk) -> Submission:
     return Submission.objects.get()
 

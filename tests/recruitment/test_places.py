@@ -42,12 +42,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
-@pytest.fixture
 def boss() -> Client:
     client = Client()
     client.force_login(ensure_researcher(username="boss", password="a long enough password"))

@@ -35,12 +35,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
-@pytest.fixture
 def visit(desk: Desk) -> Visit:
     """A worker who has answered one of the two test stories."""
     visit = desk.come()

@@ -34,12 +34,6 @@ def built(module_transaction: None) -> Iterator[Desk]:
         yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=3, stories_per_visit=2))
 
 
-@pytest.fixture
-def desk(built: Desk) -> Iterator[Desk]:
-    with built.for_one_test() as desk:
-        yield desk
-
-
 def give_back(desk: Desk, visit: Visit) -> None:
     desk.double.crowd.give_back(visit.remote_id, desk.worker_of_visit(visit))
 
