@@ -60,7 +60,10 @@ def suspend() -> None:
     annotation_actions.suspend(enrollment=person(), reason="We talk.", by=None, now=timezone.now())
 
 
-@pytest.mark.parametrize("stop", [annotation_actions.pause_study, annotation_actions.close_study])
+@pytest.mark.parametrize(
+    "stop",
+    [annotation_actions.close_study, pytest.param(annotation_actions.pause_study, marks=pytest.mark.torture)],
+)
 def test_who_loads_the_work_again_in_a_stopped_study_finishes_the_test(
     desk: Desk, visit: Visit, stop: Callable[..., Study]
 ) -> None:
