@@ -1,4 +1,4 @@
-"""Fixtures of this room: the worker at work at once, and the mails it sends."""
+"""Fixtures of this room: desks, the worker at work at once, and the mails it sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.db import transaction
 
+from tests.recruitment.handed_in import Desk
 from tomannot.celery import app
+
+
+@pytest.fixture
+def desk(built: Desk) -> Iterator[Desk]:
+    """The desk that a module builds once, as it was when it was built."""
+    with built.for_one_test() as desk:
+        yield desk
 
 
 @pytest.fixture

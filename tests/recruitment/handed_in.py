@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -38,6 +41,16 @@ class Desk:
         draft = make_campaign(study, settings, now=now)
         started = actions.start_campaign(campaign=draft, marketplace=self.marketplace, by=None, now=now)
         self.campaign: Campaign = actions.carry_out(campaign=started, marketplace=self.marketplace, now=now)
+
+    @contextmanager
+    def for_one_test(self) -> Iterator[Desk]:
+        """A desk with rows of its own, where one was built for a module (see ``module_transaction``)."""
+        mine = copy.copy(self)
+        mine.marketplace = copy.copy(self.marketplace)
+        mine.campaign = Campaign.objects.select_related("study").get(pk=self.campaign.pk)
+        mine.study = mine.campaign.study
+        with self.double.put_back():
+            yield mine
 
     def come(self) -> Visit:
         """Somebody new takes a seat, agrees, and opens our page in the frame."""
