@@ -265,7 +265,7 @@ class Topology:
                 node.process.send_signal(number)
 
     @property
-    def awaywait_until(self) -> float:
+    def away_until(self) -> float:
         """The monotonic time at which the last program that was ended is started again, or 0."""
         return max(node.away_until for node in self.nodes.values())
 
