@@ -12,7 +12,7 @@ from operations.actions import _access
 from tests.kept import one_at_a_time, template_database
 from tests.plugin import state_directory
 from tomannot.embedded import system
-from tomannot.embedded.postgres import DATABASE, Postgres, binaries
+from tomannot.embedded.postgres import DATABASE, ROLE, Postgres, binaries
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
@@ -41,9 +41,9 @@ def _make(kept: Path, template: str) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     server = Postgres(kept, account=system.server_account(), progress=lambda _line: None)
     server.provide(fsync=False)
-    dump = [binaries() / "pg_dump", "--format=custom", template]
-    restore = [binaries() / "pg_restore", "--exit-on-error", "--host", server.socket_directory]
-    restore += ["--username", "tomannot", "--dbname", DATABASE]
+    dump = [str(binaries() / "pg_dump"), "--format=custom", template]
+    restore = [str(binaries() / "pg_restore"), "--exit-on-error", "--host", str(server.socket_directory)]
+    restore += ["--username", ROLE, "--dbname", DATABASE]
     with subprocess.Popen(dump, stdout=subprocess.PIPE, env=_access()) as dumping:
         subprocess.run(restore, stdin=dumping.stdout, check=True)
     assert dumping.returncode == 0

@@ -56,7 +56,7 @@ def rest_for_an_hour(schedule: Path) -> None:
     """Let the scheduler have been off for an hour, so that work is due as soon as it starts."""
     scheduler = beat.Scheduler(app=app, schedule_filename=str(schedule))
     for entry in scheduler.schedule.values():
-        entry.last_run_at -= timedelta(hours=1)
+        entry.last_run_at = app.now() - timedelta(hours=1)
     scheduler.close()
 
 
