@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from operations.actions import _access
-from tests.kept import one_at_a_time, template_database
+from tests.kept import KEPT, one_at_a_time, template_database
 from tests.plugin import state_directory
 from tomannot.embedded import system
 from tomannot.embedded.postgres import DATABASE, ROLE, Postgres, binaries
@@ -30,21 +31,30 @@ def put_cluster(var: Path, blocker: DjangoDbBlocker) -> None:
         template = template_database(state_directory())
         kept = state_directory() / "clusters" / template
         with one_at_a_time(state_directory() / "clusters.lock"):
-            if not (kept / "postgres").is_dir():
+            if not kept.is_dir():
                 _make(kept, template)
     system.let_pass(var / "postgres", system.server_account(), lambda _line: None)
     subprocess.run(["cp", "-a", str(kept / "postgres"), str(var)], check=True)
 
 
 def _make(kept: Path, template: str) -> None:
-    """Copy the migrated database of the tests' server into a cluster of its own."""
-    kept.mkdir(parents=True, exist_ok=True)
-    server = Postgres(kept, account=system.server_account(), progress=lambda _line: None)
-    server.provide(fsync=False)
+    """Copy the migrated database of the tests' server into a cluster of its own; keep the newest ones."""
+    unfinished = kept.with_suffix(".unfinished")
+    server = Postgres(unfinished, account=system.server_account(), progress=lambda _line: None)
+    server.stop()  # that of a run that was cut short
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     dump = [str(binaries() / "pg_dump"), "--format=custom", template]
     restore = [str(binaries() / "pg_restore"), "--exit-on-error", "--host", str(server.socket_directory)]
     restore += ["--username", ROLE, "--dbname", DATABASE]
-    with subprocess.Popen(dump, stdout=subprocess.PIPE, env=_access()) as dumping:
-        subprocess.run(restore, stdin=dumping.stdout, check=True)
-    assert dumping.returncode == 0
-    server.stop()
+    try:
+        server.provide(fsync=False)
+        with subprocess.Popen(dump, stdout=subprocess.PIPE, env=_access()) as dumping:
+            subprocess.run(restore, stdin=dumping.stdout, check=True)
+        assert dumping.returncode == 0
+    finally:
+        server.stop()
+    unfinished.rename(kept)
+    oldest_first = sorted(kept.parent.iterdir(), key=lambda directory: directory.stat().st_mtime)
+    for directory in oldest_first[:-KEPT]:
+        shutil.rmtree(directory)
