@@ -73,7 +73,7 @@ def listed(place: Path) -> dict[str, dict[tuple[str, str], set[str]]]:
 
 
 def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings: Any) -> None:
-    from datasets import load_dataset
+    from datasets import load_dataset  # loaded here: every worker imports this module
 
     settings.RELEASES_ROOT = tmp_path / "releases"
     study = load_sample_study(now=timezone.now(), name=NAME)

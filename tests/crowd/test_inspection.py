@@ -35,42 +35,18 @@ BETTER = (
 )
 
 
-def test_drafts_are_inspected_and_the_sound_ones_kept(
+def test_drafts_are_inspected_a_revised_one_again_and_the_sound_ones_kept(
     live_server: LiveServer, tmp_path: Path, settings: Any
 ) -> None:
     settings.RELEASES_ROOT = tmp_path / "releases"
     study = load_sample_study(now=timezone.now(), name="inspection")
     assert LintFinding.objects.get(story__study=study).story.story_id == "i-map"
-    table = json.loads((SAMPLES["inspection"].parent / "truth.json").read_bytes())
-    work(study, live_server, 2, truth=truth_of(study, table=table, valid=1.0, seed=1), population=CAREFUL)
-    assert Vote.objects.of_study(study).counted().count() == 12
-    place = published(study).directory
-    report = check_release(place)
-    assert report.is_sound, report.shown
-    kept = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
-    dropped = {row["story_id"]: row["reason"] for row in rows(place, "annotations/dropped-stories.jsonl")}
-    assert (kept, dropped) == ({"i-scarf", "i-stamps", "i-kettle"}, FLAWED)
-    for vote in rows(place, "annotations/votes.jsonl"):
-        said = {name for name in vote if name.endswith("-change") and vote[name]}
-        assert said == {f"{name}-change" for name in ("open", "sense", "apart") if vote[name] == "no"}
-    copy, _ = imported(place, "copy", "--with-votes")
-    statistics = (place / "statistics.json").read_bytes()
-    assert (published(copy).directory / "statistics.json").read_bytes() == statistics
-    assert broken_promises() == []
-    told = tampered(place, "annotations/votes.jsonl", b'"open":"no"', b'"open":"yes"')
-    assert any("agreement.open" in one for one in told), told
-
-
-def test_a_revised_draft_is_judged_anew_over_http(
-    live_server: LiveServer, tmp_path: Path, settings: Any
-) -> None:
-    settings.RELEASES_ROOT = tmp_path / "releases"
-    study = load_sample_study(now=timezone.now(), name="inspection")
     new = "i-cheese.r2"
     table = json.loads((SAMPLES["inspection"].parent / "truth.json").read_bytes())
     table[new] = table["i-cheese"] | {"open": "yes"}
     truth = truth_of(study, table=table, valid=1.0, seed=1)
     work(study, live_server, 2, truth=truth, population=CAREFUL)
+    assert Vote.objects.of_study(study).counted().count() == 12
     client = Client()
     client.force_login(ensure_researcher(username="owner", password="quite-long-enough-9"))
     page = client.post(
@@ -80,12 +56,22 @@ def test_a_revised_draft_is_judged_anew_over_http(
     ).content.decode()
     assert "i-cheese.r2 replaces i-cheese." in page
     work(study, live_server, 2, truth=truth, population=CAREFUL)
+
     place = published(study).directory
     report = check_release(place)
     assert report.is_sound, report.shown
     kept = {row["story_id"] for row in rows(place, "story-data/test.jsonl")}
     dropped = {row["story_id"]: row["reason"] for row in rows(place, "annotations/dropped-stories.jsonl")}
     assert (kept, dropped) == ({"i-scarf", "i-stamps", "i-kettle", new}, FLAWED | {"i-cheese": "revised"})
-    voted = [vote["story_id"] for vote in rows(place, "annotations/votes.jsonl")]
+    votes = rows(place, "annotations/votes.jsonl")
+    voted = [vote["story_id"] for vote in votes]
     assert (voted.count("i-cheese"), voted.count(new), len(voted)) == (2, 2, 14)
+    for vote in votes:
+        said = {name for name in vote if name.endswith("-change") and vote[name]}
+        assert said == {f"{name}-change" for name in ("open", "sense", "apart") if vote[name] == "no"}
+    copy, _ = imported(place, "copy", "--with-votes")
+    statistics = (place / "statistics.json").read_bytes()
+    assert (published(copy).directory / "statistics.json").read_bytes() == statistics
     assert broken_promises() == []
+    told = tampered(place, "annotations/votes.jsonl", b'"open":"no"', b'"open":"yes"')
+    assert any("agreement.open" in one for one in told), told

@@ -56,7 +56,7 @@ class Size:
         return self.load[condition] * self.people // self.votes
 
 
-SMALL = Size(people=6, votes=3, share=5, invited=10)
+SMALL = Size(people=4, votes=2, share=5, invited=7)
 WHOLE = Size(people=40, votes=20, share=1, invited=60)
 
 

@@ -24,27 +24,28 @@
  * not bounded. Outside: hidden checks (they have no slot), imported votes, another number of votes per story,
  * publishing, revisions (an old version is never offered again), and deadlocks (PostgreSQL ends one
  * transaction, which then has stored nothing).
- * With ADAPTIVE, a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0049). What
+ * Adaptive: a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0049). What
  * votes say is not modelled: whenever the votes change, the story may be undecided or not.
  *
  * By hand: spin -a -DABOUT_ONE=1 slots.pml && cc -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
  * spin -DWITHOUT=11 removes a guard; ./pan -r then shows the steps of the violation that was found.
  */
 
+#ifdef BOUNDS_FROM_C /* one compilation for all bounds */
+#define DECISIONS c_expr { DECISIONS_GIVEN }
+#define ABOUT_ONE c_expr { ABOUT_ONE_GIVEN }
+#define STUDIES c_expr { STUDIES_GIVEN }
+#define CUT c_expr { CUT_GIVEN }
+#define WITHOUT c_expr { WITHOUT_GIVEN }
+#endif
 #ifndef DECISIONS
 #define DECISIONS 1 /* about anybody */
 #endif
 #ifndef ABOUT_ONE
 #define ABOUT_ONE 0 /* 1: any number of decisions, all about one person */
 #endif
-#ifndef DESIGNS
-#define DESIGNS 1 /* 0: only studies without a design */
-#endif
-#ifndef ADAPTIVE
-#define ADAPTIVE 0 /* 1: only studies with an adaptive number of votes */
-#endif
-#ifndef NAMED
-#define NAMED 0 /* 1: also studies without a design in which stories are given by name */
+#ifndef STUDIES
+#define STUDIES 3 /* a sum: 1 plain, 2 with a design, 4 stories given by name, 8 an adaptive number of votes */
 #endif
 #define PEOPLE 3
 #define STORIES 2
@@ -123,9 +124,6 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define READMISSION_SETTLES 41       /* settle_slots in exclusions.count_again */
 #define GUARDS 41
 
-#ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
-#define WITHOUT c_expr { removed_guard }
-#endif
 #ifndef WITHOUT
 #define WITHOUT 0 /* the guard that is removed */
 #endif
@@ -162,7 +160,7 @@ bit undecided[2];      /* the votes that the story has leave it undecided: what 
 byte standing[3];      /* Enrollment.state, and an exclusion of all votes */
 byte submitted[3];     /* Enrollment.stories_submitted */
 byte skipped[3];       /* Enrollment.stories_skipped */
-byte left = DECISIONS;
+byte left;             /* decisions that are still allowed */
 bit picked[3];         /* decisions are about this person */
 
 /* A transaction between its reads and its writes, one per person. */
@@ -520,16 +518,13 @@ inline put_in_order() {
 #define may_move (visit[it] != OPEN && (state[it] == LEASED || state[it] == EXPIRED))
 
 init {
-#ifdef WITHOUT_ONE
-	if /* each is missed soonest where it is needed */
-	:: c_expr { removed_guard > 34 } -> adaptive = 1
-	:: c_expr { removed_guard == 33 || removed_guard == 34 } -> designed = 1
-	:: else
+	left = DECISIONS;
+	if
+	:: STUDIES & 1
+	:: STUDIES & 2 -> designed = 1
+	:: STUDIES & 4 -> named = 1
+	:: STUDIES & 8 -> adaptive = 1
 	fi;
-#else
-	if :: designed = 0 :: DESIGNS && !ADAPTIVE -> designed = 1 :: NAMED && !ADAPTIVE -> named = 1 fi;
-	adaptive = ADAPTIVE;
-#endif
 	if :: adaptive -> wanted[0] = 1; wanted[1] = 1 :: else fi;
 	do
 	:: atomic {
