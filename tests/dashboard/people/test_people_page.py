@@ -95,7 +95,7 @@ def everybody(study: Study, **search: Any) -> list[int]:
         before = page.next
 
 
-@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("size", [3, 50])
 def test_everybody_is_on_one_page_whatever_is_looked_for(
     study: Study, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,17 +176,15 @@ def test_a_pseudonym_leads_to_its_person(researcher: Client, study: Study) -> No
 
 
 @pytest.mark.django_db(transaction=True)  # the figures are of one moment
-def test_people_with_a_flag_are_found(researcher: Client) -> None:
-    study = Study.objects.get(slug="main")
-    builders.import_rows(study, [builders.story_row(n) for n in range(20, 40)])
+def test_people_with_a_flag_are_found(study: Study, researcher: Client) -> None:
+    builders.import_rows(study, [builders.story_row(n) for n in range(20, 32)])
     builders.add_checks(study, 3)
-    careless, _thorough = builders.qualified(study, 2)
+    (careless,) = builders.qualified(study)
     builders.work_through(careless, 15, on_checks=builders.answers(q1="no"))
     compute.make(study.pk, now=timezone.now())
-    assert names(researcher, flag="fails_checks") == [name_of(careless)]
-    assert names(researcher, flag="any") == [name_of(careless)]
+    assert names(researcher, flag="fails_checks") == names(researcher, flag="any") == [name_of(careless)]
     assert names(researcher, flag="too_fast") == []
-    assert names(researcher, flag="any", state="invited") == []
+    assert everybody(study, flag="any", state="invited") == []
 
 
 def test_the_list_costs_the_same_however_many_there_are(researcher: Client, study: Study) -> None:
@@ -195,7 +193,7 @@ def test_the_list_costs_the_same_however_many_there_are(researcher: Client, stud
             assert researcher.get(HERE, asked).status_code == 200
         return len(queries)
 
-    filters: list[dict[str, str]] = [{}, {"state": "invited"}, {"name": "a"}, {"step": "agreed"}]
+    filters: list[dict[str, str]] = [{}, {"state": "invited", "name": "a"}, {"step": "agreed"}]
     few = [cost(asked) for asked in filters]
     builders.qualified(study, 6)
     builders.invite(study, 30)
@@ -243,12 +241,10 @@ def test_new_links_are_shown_for_a_while_and_to_who_may_invite(
     assert researcher.get(address)["Location"] == HERE
 
 
-@pytest.mark.parametrize("count", ["", "0", "501", "many"])
-def test_a_number_of_links_that_makes_no_sense_invites_nobody(
-    researcher: Client, study: Study, count: str
-) -> None:
+def test_a_number_of_links_that_makes_no_sense_invites_nobody(researcher: Client, study: Study) -> None:
     known = Enrollment.objects.count()
-    assert researcher.post(INVITE, {"do": "links", "count": count}).status_code == 422
+    for count in ("", "0", "501", "many"):
+        assert researcher.post(INVITE, {"do": "links", "count": count}).status_code == 422
     assert Enrollment.objects.count() == known
 
 
@@ -288,9 +284,9 @@ def test_invitations_that_no_worker_takes_are_said_to_stand(
 
 def test_where_no_mail_is_sent_the_page_says_so(researcher: Client, study: Study, settings: Any) -> None:
     settings.SENDS_MAIL = False
-    assert "This site sends no mail" in researcher.get(INVITE).content.decode()
     posted = researcher.post(INVITE, {"do": "mail", "addresses": "ada@example.org", "language": "en"})
     assert posted.status_code == 422
+    assert "This site sends no mail" in posted.content.decode()
 
 
 def test_who_is_qualified_elsewhere_is_invited_with_both_links(researcher: Client, study: Study) -> None:
@@ -308,7 +304,7 @@ def test_who_is_qualified_elsewhere_is_invited_with_both_links(researcher: Clien
     assert "are already invited" in again.content.decode()
 
 
-@pytest.mark.parametrize("role_there", [None, Role.REVIEWER, Role.AUDITOR])
+@pytest.mark.parametrize("role_there", [None, Role.REVIEWER])
 def test_who_may_not_change_the_other_study_gets_no_link_of_it(
     researcher: Client, study: Study, role_there: str | None
 ) -> None:
