@@ -67,7 +67,7 @@ def test_only_counted_votes_are_looked_at_and_only_complete_stories_compared() -
 
 def test_the_figures_are_those_of_a_release(tmp_path: Path, settings: Any) -> None:
     settings.RELEASES_ROOT = tmp_path / "releases"
-    study = judged_study("figures", random_forms(3, stories=30))
+    study = judged_study("figures", random_forms(3, stories=15))
     document = made(study)
     counts = verdict_counts(study)
     assert document["verdicts"] == {
