@@ -15,8 +15,10 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.models import Membership, Story, Study
-from qualification import actions as qualification_actions
+from qualification import actions as qualification_actions, rates
+from qualification.drift import Halves, Pace
 from qualification.models import AnswerKey, ExpertAnswer, ExpertReview, KeyReason, Round
+from qualification.rates import QuestionRate
 from tests import builders
 from tests.worlds import built_once
 
@@ -33,15 +35,12 @@ def member(study: Study, name: str, role: str = Membership.Role.REVIEWER) -> Cli
     return client
 
 
-def draft() -> Study:
-    return builders.make_study("main", stories=1, opened=False, qualification_required=True)
-
-
 @pytest.fixture
 @built_once
 def round() -> Round:
     """A round of two stories, without a key, in a draft."""
-    return builders.make_round(draft())
+    study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
+    return builders.make_round(study)
 
 
 @pytest.fixture
@@ -65,16 +64,8 @@ def ask(rosa: Client, *names: str) -> str:
     return text(rosa, f"{HERE}1/", {"do": "ask", "expert": list(experts)})
 
 
-def answer(client: Client, number: int, **changes: str) -> None:
-    """Everything by the form, then handed in."""
-    for position in (1, 2):
-        sent = client.post(f"{HERE}{number}/expert/{position}/", builders.answers(**changes))
-        assert sent.status_code == 302
-    assert "handed in" in text(client, f"{HERE}{number}/expert/", {})
-
-
-def answer_without_pages(round: Round, name: str, **changes: str) -> None:
-    """What :func:`answer` does, for tests that are about something else."""
+def hand_in(round: Round, name: str, **changes: str) -> None:
+    """Answer everything as the expert, and hand it in."""
     review = round.reviews.get(expert__username=name)
     for entry in round.round_stories.select_related("story__study"):
         qualification_actions.save_expert_answers(
@@ -91,43 +82,41 @@ def key_form(**changes: object) -> dict[str, object]:
     return form | changes
 
 
-def test_a_round_is_made_of_imported_stories() -> None:
-    study = draft()
-    rosa = member(study, "rosa", Membership.Role.RESEARCHER)
-    assert "No test stories yet" in text(rosa, f"{HERE}new/")
-    rows = [builders.story_row(number, prefix="test") for number in range(3)]
-    stories = builders.import_rows(study, rows, role=Story.Role.QUALIFICATION)
+def test_a_round_is_made_of_imported_stories(rosa: Client, study: Study, round: Round) -> None:
+    (other,) = builders.import_rows(
+        study, [builders.story_row(9, prefix="test")], role=Story.Role.QUALIFICATION
+    )
     refused = rosa.post(f"{HERE}new/", {"kind": "test", "attempts_allowed": "0"})
     assert refused.status_code == 422
     assert {"attempts_allowed", "stories"} == refused.context["form"].errors.keys()
-    chosen = [stories[0].story_id, stories[2].story_id]
+    chosen = [round.round_stories.get(position=1).story.story_id, other.story_id]
     made = text(
         rosa, f"{HERE}new/", {"title": "Pilot", "kind": "test", "attempts_allowed": 2, "stories": chosen}
     )
-    assert "Round 1 is created. Set its key next." in made
-    round = study.rounds.get()
-    assert list(round.round_stories.values_list("story__story_id", flat=True)) == chosen
-    assert (round.title, round.attempts_allowed, round.pays_on_fail) == ("Pilot", 2, False)
-    again = rosa.get(f"{HERE}new/?like=1").context["form"].initial
+    assert "Round 2 is created. Set its key next." in made
+    second = study.rounds.get(number=2)
+    assert list(second.round_stories.values_list("story__story_id", flat=True)) == chosen
+    assert (second.title, second.attempts_allowed, second.pays_on_fail) == ("Pilot", 2, False)
+    again = rosa.get(f"{HERE}new/?like=2").context["form"].initial
     assert (again["title"], sorted(again["stories"])) == ("Pilot", sorted(chosen))
-    assert rosa.get(f"{HERE}new/").context["form"].initial == {"stories": [stories[1].story_id]}
 
 
 def test_nobody_sees_anything_before_all_have_handed_in(rosa: Client, study: Study, round: Round) -> None:
     """Neither the other experts, nor who runs the study, nor who is both, nor the back office."""
     ada, ben = member(study, "ada"), member(study, "ben", Membership.Role.OWNER)
     assert "2 experts are asked" in ask(rosa, "ada", "ben")
-    answer(ada, 1, q1="possibly")
+    hand_in(round, "ada", q1="possibly")
     boss = Client()
     boss.force_login(User.objects.create_superuser("boss", password=None))
     review = ExpertReview.objects.get(expert__username="ada")
+    in_office = f"/admin/qualification/expertreview/{review.pk}/change/"
     pages = ((rosa, f"{HERE}1/"), (ben, f"{HERE}1/"), (boss, HERE), (boss, "/studies/main/settings/log/"))
     for reader, address in pages:
         assert "ada, " not in text(reader, address)
         assert reader.get(f"{HERE}1/key/")["Location"] == f"{HERE}1/"
-    assert not re.search(r"\bq1\b", text(boss, f"/admin/qualification/expertreview/{review.pk}/change/"))
+    assert not re.search(r"\bq1\b", text(boss, in_office))
 
-    answer_without_pages(round, "ben")
+    hand_in(round, "ben")
 
     compared = text(rosa, f"{HERE}1/key/")
     page: Any = html.document_fromstring(compared)
@@ -141,7 +130,7 @@ def test_nobody_sees_anything_before_all_have_handed_in(rosa: Client, study: Stu
     seen_by_ada = text(ada, f"{HERE}1/key/")
     assert seen_by_ada.count("Experts differ") == compared.count("Experts differ")
     assert "Save this key" not in seen_by_ada
-    assert "q1" in text(boss, f"/admin/qualification/expertreview/{review.pk}/change/")
+    assert "q1" in text(boss, in_office)
     assert member(study, "carl").get(f"{HERE}1/key/").status_code == 403, "who was not asked"
     assert ada.post(f"{HERE}1/key/", key_form()).status_code == 403
 
@@ -195,8 +184,8 @@ def test_an_expert_answers_the_form_that_annotators_see(rosa: Client, study: Stu
     assert "Answers are missing for these stories: 2" in text(ada, f"{HERE}1/expert/", {})
     assert "nothing for you to answer" in text(rosa, f"{HERE}1/expert/1/")
     assert ada.get(f"{HERE}1/expert/3/").status_code == 404
-    answer(ada, 1)
-    assert "Your answers are final" in text(ada, f"{HERE}1/expert/")
+    ada.post(f"{HERE}1/expert/2/", builders.ALL_YES)
+    assert "Your answers are final" in text(ada, f"{HERE}1/expert/", {})
     assert "nothing for you to answer" in text(ada, f"{HERE}1/expert/1/", builders.ALL_YES)
 
 
@@ -206,7 +195,7 @@ def test_the_group_fixes_the_key_with_reasons(rosa: Client, study: Study, round:
         member(study, name)
     ask(rosa, *said)
     for name, changes in said.items():
-        answer_without_pages(round, name, **changes)
+        hand_in(round, name, **changes)
     ticked = {form.prefix: form.initial for form in rosa.get(f"{HERE}1/key/").context["key"].stories}
     assert sorted(ticked["story-1"]["q2"]) == ["possibly", "yes"]
     assert ticked["story-2"]["q1"] == ["yes"]
@@ -236,7 +225,8 @@ def test_the_group_fixes_the_key_with_reasons(rosa: Client, study: Study, round:
 def test_a_key_without_experts_and_what_is_frozen(rosa: Client, study: Study, round: Round) -> None:
     said = "Saving activates the round at once"
     page = text(rosa, f"{HERE}1/key/")
-    assert page.index("Ask experts first") < page.index(said) < page.index("Save this key")
+    assert said in page
+    assert page.index("Ask experts first") < page.index("Save this key")
     assert "must be from 1 to 8" in text(rosa, f"{HERE}1/key/", key_form(enough=9))
     saved = text(rosa, f"{HERE}1/key/", key_form(**{"enough": 6, "story-2-must-pass": "on"}))
     for told in (
@@ -293,7 +283,7 @@ def test_somebody_who_does_not_answer_is_not_waited_for(rosa: Client, study: Stu
         member(study, name)
     ask(rosa, "ada", "ben")
     assert "No expert has handed in yet" in text(rosa, f"{HERE}1/", {"do": "reveal"})
-    answer_without_pages(round, "ada")
+    hand_in(round, "ada")
     late = ExpertReview.objects.get(expert__username="ben")
     shown = text(rosa, f"{HERE}1/", {"do": "dismiss", "review": late.pk})
     assert "The expert is dismissed" in shown
@@ -312,14 +302,23 @@ def test_somebody_who_does_not_answer_is_not_waited_for(rosa: Client, study: Stu
     assert "was incomplete" in text(rosa, f"{HERE}1/", {"do": "dance"})
 
 
-def test_a_question_that_is_too_hard_or_known_is_said_with_its_numbers() -> None:
+def test_a_question_that_is_too_hard_or_known_is_said_with_its_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     study = builders.make_study("main", stories=1, qualification=1)
-    for number in range(20):
-        person = builders.consent(builders.invite(study)[0])
-        late = number >= 12
-        builders.take_test(person, builders.answers(q2="yes" if late else "no", q3="no"))
+    round = study.rounds.get()
+    seen = {"q1": (20, 0, Halves(10, 10, 10, 10)), "q2": (8, 0, Halves(10, 0, 10, 8))}
+    seen |= {"q3": (0, 8, Halves(10, 0, 10, 0)), "q4": (20, 0, Halves(10, 10, 10, 10))}
+    rated = [
+        QuestionRate("test_00000_sev1", 1, name, "", 20, accepted, alone, halves)
+        for name, (accepted, alone, halves) in seen.items()
+    ]
+    pace = Pace(60, 60, Halves(10, 5, 10, 5))
+    computed = ({round.pk: rated}, {round.pk: Halves(10, 0, 10, 0)}, {round.pk: pace})
+    monkeypatch.setattr(rates, "_computed", lambda *_: computed)
+    builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
     page = text(member(study, "rosa", Membership.Role.RESEARCHER), HERE)
-    assert "<dd>20</dd>" in page
+    assert "<dd>1</dd>" in page
     assert "Story 1, “Action A: only when not aware”: 0 of 20 answers were acceptable (0 %" in page
     assert "8 of the later 10 attempts (80 %), 0 of the earlier 10 (0 %); Fisher’s exact test" in page
     assert "for 6 comparisons and for looking again (Bonferroni): p = 0.0043" in page

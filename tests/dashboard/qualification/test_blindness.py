@@ -19,13 +19,7 @@ from qualification import actions
 from qualification.experts import chosen_in, people_who_know
 from qualification.models import ExpertReview, Round
 from tests import builders
-from tests.dashboard.qualification.test_answer_key_pages import (
-    HERE,
-    answer_without_pages,
-    draft,
-    key_form,
-    text,
-)
+from tests.dashboard.qualification.test_answer_key_pages import HERE, hand_in, key_form, text
 from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
@@ -62,7 +56,8 @@ def fix_key(round: Round) -> None:
 @built_once
 def first() -> Round:
     """A round of two stories, without a key, in a draft."""
-    return builders.make_round(draft())
+    study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
+    return builders.make_round(study)
 
 
 @pytest.fixture
@@ -98,7 +93,7 @@ def test_who_answers_blind_is_told_by_no_page_file_or_clone(study: Study, first:
     assert reader.get(f"/admin/qualification/answerkey/{key.pk}/change/").status_code == 302
     assert not re.search(r"\bq1\b", text(reader, f"/admin/qualification/attempt/{attempt.pk}/change/"))
 
-    answer_without_pages(second, "ada")
+    hand_in(second, "ada")
 
     page = text(reader, f"{HERE}1/")
     assert "reasons of version 1" in page
@@ -145,7 +140,7 @@ def test_who_could_read_a_key_of_the_stories_is_not_asked(study: Study, first: R
 
 def test_a_text_under_another_id_or_as_a_check_is_closed_too() -> None:
     """Who imports a story once more gives it another id; what is accepted about it stays the same."""
-    study = draft()
+    study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
     rows = [builders.story_row(number, prefix="test") for number in (20, 21)]
     first = builders.make_round(study, rows)
     renamed = builders.make_round(study, [row | {"story_id": f"again-{row['story_id']}"} for row in rows])
@@ -168,7 +163,7 @@ def test_a_text_under_another_id_or_as_a_check_is_closed_too() -> None:
     check_key = f"/admin/annotation/checkkey/{check.check_keys.get().pk}/change/"
     assert reader.get(check_key).status_code == 302
 
-    answer_without_pages(renamed, "ada")
+    hand_in(renamed, "ada")
 
     assert reader.get(f"/studies/elsewhere/quality/hidden-checks/{check.pk}/").status_code == 200
     assert reader.get(check_key).status_code == 200
@@ -238,7 +233,7 @@ def test_a_new_round_takes_revealed_answers_over(study: Study, first: Round) -> 
     _rosa, rosa = person(study, "rosa", Role.RESEARCHER)
     ada, _ = person(study, "ada")
     ask(first, ada)
-    answer_without_pages(first, "ada", q2="possibly")
+    hand_in(first, "ada", q2="possibly")
     fresh = again(first)
     assert chosen_in(fresh) == chosen_in(first) != {}
     form = rosa.get(f"{HERE}2/key/").context["key"]

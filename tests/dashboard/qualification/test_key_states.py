@@ -15,13 +15,7 @@ from dashboard.actions import choose_test
 from qualification import actions
 from qualification.models import AnswerKey, ExpertReview, Round
 from tests import builders
-from tests.dashboard.qualification.test_answer_key_pages import (
-    HERE,
-    answer_without_pages,
-    key_form,
-    member,
-    text,
-)
+from tests.dashboard.qualification.test_answer_key_pages import HERE, hand_in, key_form, member, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
@@ -94,7 +88,7 @@ def round() -> Round:
         member(study, name)
     experts = User.objects.filter(username__in=("ada", "ben"))
     actions.ask_experts(round=made, experts=list(experts), by=None, now=timezone.now())
-    answer_without_pages(made, "ada")
+    hand_in(made, "ada")
     return made
 
 

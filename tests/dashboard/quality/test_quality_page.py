@@ -42,7 +42,6 @@ def work_through(person: Enrollment, forms: Any, *, seconds: int) -> None:
         actions.record_vote(assignment_id=outcome.pk, enrollment=person, submitted=forms(number), now=now)
 
 
-@built_once
 def looked_at() -> Study:
     """:func:`answered` with its figures."""
     study = answered()

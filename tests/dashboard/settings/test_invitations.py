@@ -58,7 +58,7 @@ def test_who_accepts_has_the_role_that_was_offered(study: Study, owner: User) ->
     assert rights_in(bob, study) == RIGHTS[Role.REVIEWER]
     assert told(study) == [
         ("member_invited", "olga", "reviewer"),
-        ("invitation_revoked", "olga", ""),
+        ("invitation_revoked", "olga", "reviewer"),
         ("member_invited", "olga", "reviewer"),
         ("role_given", "olga", "reviewer"),
         ("invitation_accepted", "bob", "reviewer"),
