@@ -267,7 +267,9 @@ def test_a_round_is_copied_with_its_key_and_taken_beside_it_or_instead(
     assert forms.note["enough"].value() == 6
     assert [form.must.value() for form in forms.stories] == [False, True]
     assert "beside" in forms.note.fields
-    text(rosa, f"{HERE}2/key/", key_form(beside="beside"))
+    everything = [option.key for option in study.protocol.question("q1").options]
+    text(rosa, f"{HERE}2/key/", key_form(**{"beside": "beside", "story-1-q1": everything}))
+    assert text(rosa, f"{HERE}2/key/").count("so this question tests nothing") == 1
     assert list(study.rounds.order_by("number").values_list("state", flat=True)) == ["active", "active"]
     assert "The round is retired" in text(rosa, f"{HERE}1/", {"do": "retire"})
     assert "only active round" in text(rosa, f"{HERE}2/", {"do": "retire"})

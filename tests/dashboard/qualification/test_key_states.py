@@ -115,15 +115,6 @@ def test_somebody_who_left_by_another_way_hands_nothing_in(round: Round) -> None
         actions.hand_in_review(review=late, by=ben, now=timezone.now())
 
 
-def test_a_question_at_which_everything_is_accepted_is_pointed_out() -> None:
-    study = builders.make_study("main", stories=1, opened=False, qualification_required=True)
-    builders.make_round(study)
-    rosa = member(study, "rosa", Membership.Role.RESEARCHER)
-    everything = [option.key for option in study.protocol.question("q1").options]
-    text(rosa, f"{HERE}1/key/", key_form(**{"story-1-q1": everything}))
-    assert text(rosa, f"{HERE}1/key/").count("so this question tests nothing") == 1
-
-
 def test_questions_that_failed_equally_many_alone_are_all_named() -> None:
     study = builders.make_study("main", stories=1, qualification=1)
     for wrong in ({"q1": "no"}, {"q3": "no"}):
