@@ -299,8 +299,8 @@ def test_a_choice_of_language_is_kept_wherever_they_come_from(study: Study) -> N
     address = visitor.url
     visitor.open(switch.get("action"), dict(switch.form_values()) | {"language": "en"})
     assert (visitor.url, headings(visitor.page)) == (address, ["Welcome back"])
-    assert visitor.page.headers["Content-Language"] == "en"
     visitor.press("Continue")
+    assert visitor.page.headers["Content-Language"] == "en"
 
     visitor.press("Save", **builders.ALL_YES)
     assert Vote.objects.get().language == "en"

@@ -185,7 +185,8 @@ def test_an_expert_answers_the_form_that_annotators_see(rosa: Client, study: Stu
     assert "nothing for you to answer" in text(rosa, f"{HERE}1/expert/1/")
     assert ada.get(f"{HERE}1/expert/3/").status_code == 404
     ada.post(f"{HERE}1/expert/2/", builders.ALL_YES)
-    assert "Your answers are final" in text(ada, f"{HERE}1/expert/", {})
+    assert "handed in" in text(ada, f"{HERE}1/expert/", {})
+    assert "Your answers are final" in text(ada, f"{HERE}1/expert/")
     assert "nothing for you to answer" in text(ada, f"{HERE}1/expert/1/", builders.ALL_YES)
 
 
