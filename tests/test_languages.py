@@ -300,6 +300,8 @@ def test_a_choice_of_language_is_kept_wherever_they_come_from(study: Study) -> N
     visitor.open(switch.get("action"), dict(switch.form_values()) | {"language": "en"})
     assert (visitor.url, headings(visitor.page)) == (address, ["Welcome back"])
     visitor.press("Continue")
+    (switch,) = visitor.document.xpath("//form[@class='header__languages']")
+    assert [button.get("lang") for button in switch.xpath(".//button")] == ["de"]
     assert visitor.page.headers["Content-Language"] == "en"
 
     visitor.press("Save", **builders.ALL_YES)
