@@ -302,6 +302,11 @@ def test_a_choice_of_language_is_kept_wherever_they_come_from(study: Study) -> N
     visitor.press("Continue")
     (switch,) = visitor.document.xpath("//form[@class='header__languages']")
     assert [button.get("lang") for button in switch.xpath(".//button")] == ["de"]
+    address = visitor.url
+    visitor.open(switch.get("action"), dict(switch.form_values()) | {"language": "de"})
+    assert (visitor.url, visitor.page.headers["Content-Language"]) == (address, "de")
+    visitor.open(switch.get("action"), dict(switch.form_values()) | {"language": "en"})
+    assert (visitor.url, headings(visitor.page)) == (address, ["Story 1"])
     assert visitor.page.headers["Content-Language"] == "en"
 
     visitor.press("Save", **builders.ALL_YES)
