@@ -119,7 +119,7 @@ def test_the_list_finds_split_stories_and_what_experts_decided(study: Study) -> 
     assert not set(ids(study, expert="nobody")) & {first, second, third, kept}
 
 
-@pytest.mark.parametrize("judged", [1, 100])
+@pytest.mark.parametrize("judged", [1, pytest.param(100, marks=pytest.mark.torture)])
 def test_a_queue_has_each_undecided_story_once(
     study: Study, judged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +134,9 @@ def test_a_queue_has_each_undecided_story_once(
     assert walk(study, Queue.SPLIT) == of(study, 3)
 
 
-@pytest.mark.parametrize(("name", "size"), [("LOOKED_AT", 2), ("AT_MOST", 1)])
+@pytest.mark.parametrize(
+    ("name", "size"), [("LOOKED_AT", 2), pytest.param("AT_MOST", 1, marks=pytest.mark.torture)]
+)
 def test_a_look_that_came_to_none_is_gone_on_with(
     study: Study, name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
