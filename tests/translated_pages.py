@@ -117,7 +117,7 @@ def english_texts() -> frozenset[str]:
 
 def english(page: Any) -> set[str]:
     """The English texts that are still on a page."""
-    return english_texts() & set(texts_of(page))
+    return set(texts_of(page)) & english_texts()
 
 
 def assert_german(pages: Iterable[Any]) -> None:
