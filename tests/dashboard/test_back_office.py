@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
@@ -47,8 +49,8 @@ def test_every_record_is_shown_to_staff_with_the_right_to_see_them(
 ) -> None:
     User.objects.filter(pk=researcher.pk).update(is_superuser=False)
     client.force_login(researcher)
-    for model in (Study, User):
-        assert client.get(address(model, "changelist")).status_code == 403
+    for page in (address(Study, "changelist"), address(User, "changelist")):
+        assert client.get(page).status_code == 403
     researcher.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     for model in OUR_MODELS:
         assert client.get(address(model, "changelist")).status_code == 200, model
@@ -73,8 +75,12 @@ def test_no_record_can_be_written(office: Client, researcher: User, world: World
             continue
         shown = admin.site._registry[model]
         for one in (shown, *shown.get_inline_instances(asking)):
-            may = (one.has_add_permission, one.has_change_permission, one.has_delete_permission)
-            assert not any(permission(asking, None) for permission in may), model
+            permissions: tuple[Any, ...] = (
+                one.has_add_permission,
+                one.has_change_permission,
+                one.has_delete_permission,
+            )
+            assert not any(may(asking, None) for may in permissions), model
 
 
 @pytest.mark.parametrize("page", ["studies/", "studies/main/"])

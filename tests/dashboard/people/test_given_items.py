@@ -77,7 +77,9 @@ def test_wrong_lines_are_named_one_by_one_and_what_was_written_stays(client: Cli
     page = client.post(HERE, {"stories": text})
     assert page.status_code == 422
     assert text.strip() in page.content.decode()
-    (problems,) = html.fromstring(page.content).xpath("//ul[@id='id_stories_error']")
+    (problems,) = (
+        one for one in html.fromstring(page.content).iter("ul") if one.get("id") == "id_stories_error"
+    )
     lines = ["".join(map(str, one.itertext())) for one in problems.iterchildren()]
     assert [line.split(":")[0] for line in lines] == ["Line 1", "Line 2"]
     assert "names no participant" in lines[0]
