@@ -22,6 +22,7 @@ from publishing.queries import has_complete_story
 from recruitment.links import personal_link
 from tests import builders
 from tests.publishing.support import published
+from tests.worlds import built_once
 
 Verdict = Adjudication.Verdict
 
@@ -46,7 +47,8 @@ def made(**settings: Any) -> Study:
     )
 
 
-def half_done() -> Study:
+@built_once
+def voted_on() -> Study:
     """The first story is decided by three votes, the second wants a third one, the last has none."""
     study = made()
     people = builders.qualified(study, 3)
@@ -60,6 +62,12 @@ def half_done() -> Study:
                 submitted=builders.answers(q3="no") if objects else builders.ALL_YES,
                 now=timezone.now(),
             )
+    return study
+
+
+def half_done() -> Study:
+    """:func:`voted_on` with its figures."""
+    study = voted_on()
     compute.make(study.pk, now=timezone.now())
     return study
 
@@ -79,9 +87,10 @@ def test_progress_is_told_as_at_least(boss: Client) -> None:
     assert "2 of 3 slots are taken" in of_second
     assert "2 of at most 5 votes" in of_second
     assert "2 of 3 votes count" in shown(boss.get("/studies/main/stories/"))
+    assert "When half of all votes are in" not in told, "no orders are compared where it cannot know"
 
 
-def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None:
+def test_only_the_filter_that_decides_is_shown_offered_and_previewed(boss: Client) -> None:
     half_done()
     compared = shown(boss.get("/studies/main/quality/filters/"))
     assert "Majority on every question" in compared
@@ -97,6 +106,8 @@ def test_only_the_filter_that_decides_is_shown_and_offered(boss: Client) -> None
     assert "two of three" not in offered
     agreement = shown(boss.get("/studies/main/quality/"))
     assert "Agreement is over the first 2 votes of each story that has as many, complete or not." in agreement
+    for name, status in (("all-agree", 404), ("every-item", 404), ("majority", 200)):
+        assert boss.get("/studies/main/releases/preview/", {"filter": name}).status_code == status
 
 
 def test_pages_follow_the_expert_where_experts_decide_splits(
@@ -150,29 +161,19 @@ def test_objection_is_alone_only_among_the_first_votes() -> None:
     assert (item.vote.assignment.enrollment, item.flag) == (people[0], ReviewItem.Flag.ALONE)
 
 
-def test_no_filter_but_the_one_that_decides_is_previewed(boss: Client) -> None:
-    half_done()
-    address = "/studies/main/releases/preview/"
-    assert boss.get(address, {"filter": "all-agree"}).status_code == 404
-    assert boss.get(address, {"filter": "every-item"}).status_code == 404
-    assert boss.get(address, {"filter": "majority"}).status_code == 200
-
-
-def test_forecast_compares_no_orders_where_it_cannot_know(boss: Client) -> None:
-    half_done()
-    assert "When half of all votes are in" not in shown(boss.get("/studies/main/"))
-
-
 def test_study_with_a_decided_story_can_be_released() -> None:
     study = half_done()
     Story.objects.filter(study=study).update(extra_votes=3)  # as if people held further slots
     assert has_complete_story(study)
 
 
-def test_draft_says_what_it_would_open_with(boss: Client) -> None:
-    made(opened=False)
+def test_draft_says_what_it_would_open_with_and_participants_read_how_many_judge(boss: Client) -> None:
+    study = made(opened=False)
     assert "2–5 votes per story" in shown(boss.get("/studies/main/"))
     assert "6–15" in shown(boss.get("/studies/main/state/open/"))
+    actions.open_study(study=study, by=None, now=timezone.now())
+    link = personal_link(builders.invite(study)[0]).removeprefix("http://testserver")
+    assert "2–5" in shown(Client().get(link, follow=True))
 
 
 def test_settings_take_it_and_say_what_is_wrong_at_the_field(boss: Client) -> None:
@@ -191,14 +192,6 @@ def test_settings_take_it_and_say_what_is_wrong_at_the_field(boss: Client) -> No
     assert (study.most_votes, study.decided_by) == (5, "majority")
     sent |= {"most_votes": "5", "decided_by": "majority", "votes_per_story": "6"}
     assert list(boss.post(address, sent).context["form"].errors) == ["votes_per_story"]
-
-
-def test_participants_read_how_many_judge_each_story(static_root: Path) -> None:
-    study = made()
-    page = Client().get(
-        personal_link(builders.invite(study)[0]).removeprefix("http://testserver"), follow=True
-    )
-    assert "2–5" in shown(page)
 
 
 def test_configuration_has_it_only_where_it_is_set() -> None:

@@ -107,7 +107,7 @@ def expected(name: str, stories: list[Story]) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(vote_sets, st.randoms(use_true_random=False))
 def test_every_figure_is_what_its_definition_says_in_any_order(
     found: list[tuple[list[tuple[str, str, str, int]], bool]], chance: random.Random
