@@ -20,7 +20,10 @@ from qualification.models import Round
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
 from tests import builders
-from tests.browser.windows import Window, stories_path
+from tests.browser.checks import assert_accessible_in_both_schemes, assert_fits
+from tests.browser.windows import DESKTOP, Window, stories_path
+
+UNFOLD = "() => document.querySelectorAll('details').forEach((part) => (part.open = true))"
 
 
 def nothing_free(study: Study) -> str:
@@ -248,3 +251,17 @@ def sign_in(window: Window, researcher: tuple[str, str]) -> None:
     client.force_login(User.objects.get(username=researcher[0]), "django.contrib.auth.backends.ModelBackend")
     name = settings.SESSION_COOKIE_NAME
     window.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": window.site}])
+
+
+def look_at(window: Window, *, unfolded: bool = True) -> None:
+    """Judge the page that is open: by axe-core in this size and both colour schemes, by its width in all."""
+    page, before = window.page, window.page.viewport_size
+    if unfolded:
+        page.evaluate(UNFOLD)
+    assert_accessible_in_both_schemes(page, page)
+    assert_fits(window)
+    page.set_viewport_size(DESKTOP)
+    overhang = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert overhang <= 0, f"{page.url} is too wide for a desk"
+    if before:
+        page.set_viewport_size(before)
