@@ -5,7 +5,8 @@ Each entry of :data:`REFUSALS` brings a person into a state through actions and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.test import Client
@@ -20,9 +21,17 @@ from qualification.models import Round
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
 from tests import builders
-from tests.browser.checks import assert_accessible_in_both_schemes, assert_fits
+from tests.browser.checks import (
+    NARROW,
+    PRESSED,
+    SMALL_TARGETS,
+    TARGET,
+    TOO_WIDE,
+    assert_accessible_in_both_schemes,
+)
 from tests.browser.windows import DESKTOP, Window, stories_path
 
+NARROWEST = NARROW[-1]
 UNFOLD = "() => document.querySelectorAll('details').forEach((part) => (part.open = true))"
 
 
@@ -253,15 +262,30 @@ def sign_in(window: Window, researcher: tuple[str, str]) -> None:
     window.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": window.site}])
 
 
-def look_at(window: Window, *, unfolded: bool = True) -> None:
-    """Judge the page that is open: by axe-core in this size and both colour schemes, by its width in all."""
+def look_at(window: Window, *, name: str = "", unfolded: bool = True) -> None:
+    """Judge the page that is open: by axe-core in this size and both colour schemes, by its width in all.
+
+    ``name`` stands in the failure, where the address of the window is another.
+    """
     page, before = window.page, window.page.viewport_size
     if unfolded:
         page.evaluate(UNFOLD)
-    assert_accessible_in_both_schemes(page, page)
-    assert_fits(window)
-    page.set_viewport_size(DESKTOP)
-    overhang = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert overhang <= 0, f"{page.url} is too wide for a desk"
+    with named(name or page.url):
+        assert_accessible_in_both_schemes(page, page)
+        for size in (NARROWEST, DESKTOP):
+            page.set_viewport_size(size)
+            assert page.evaluate(f"({TOO_WIDE})()") == [], f"too wide at {size['width']} px"
+            if size == NARROWEST:
+                assert page.evaluate(SMALL_TARGETS, [PRESSED, TARGET]) == [], "hard to hit"
     if before:
         page.set_viewport_size(before)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Say in a failure what was looked at."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"looked at: {name}")
+        raise
