@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.tokens import default_token_generator
@@ -31,10 +32,11 @@ from publishing.actions.published import withdraw_release
 from publishing.actions.statements import describe_data
 from publishing.models import Release
 from qualification import actions as qualification_actions
+from recruitment.models import Mismatch
 from tests import builders
 from tests.annotation.test_revisions import first, inspected, revise
 from tests.browser.conftest import PASSWORD, RESEARCHER, OpenWindow
-from tests.browser.pages import look_at, sign_in
+from tests.browser.pages import client_of, look_at, show
 from tests.browser.test_open_tables import two_lists
 from tests.browser.windows import SIZES, Window
 from tests.dashboard.baselines import drawn, released_study
@@ -250,68 +252,36 @@ def test_no_page_is_forgotten(site: Site) -> None:
 def test_every_page_of_an_area_is_good(
     open_window: OpenWindow, site: Site, area: str, size: ViewportSize
 ) -> None:
-    """Each page is written into the window of the first, where axe-core is loaded: half the time of visits."""
-    client, window = Client(), open_window(viewport=size)
-    user = User.objects.get(username=EXPERT if area == EXPERT else RESEARCHER)
-    client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+    client, window = client_of(EXPERT if area == EXPERT else RESEARCHER), open_window(viewport=size)
     window.page.goto("/")
     for name, *arguments in AREAS[area](site):
         address = reverse(f"dashboard:{name}", args=arguments)
         response = client.get(address)
         assert response.status_code == 200, address
-        window.page.set_content(response.content.decode())
+        show(window, response.content)
         look_at(window, name=address, unfolded=name not in FOLDED)
 
 
-def refused_study(window: Window, site: Site) -> None:
-    window.page.goto("/studies/new/")
-    window.page.get_by_label("Short name").fill("tins")
-    window.button("Create the study").click()
-    expect(window.page.get_by_label("Title")).to_have_attribute("aria-invalid", "true")
-
-
-def new_links(window: Window, site: Site) -> None:
-    window.page.goto("/studies/main/people/invite/")
-    window.button("Make links").click()
-    expect(window.heading).to_have_text("New links")
-
-
-def new_link(window: Window, site: Site) -> None:
-    window.page.goto(reverse("dashboard:person", args=["main", site.studies.holder.pseudonym]))
-    window.page.get_by_text("Their personal link").click()
-    window.button("Make a new link").click()
-    expect(window.heading).to_have_text("A new link")
-
-
-def found_by_id(window: Window, site: Site) -> None:
-    worker = PlatformIdentity.objects.get(annotator=site.studies.paid.visit.enrollment.annotator_id)
-    window.page.goto("/studies/recruited/recruitment/")
-    window.page.get_by_label("Find by platform id").fill(worker.person)
-    window.button("Find").click()
-    expect(window.page.get_by_role("heading", name="Found by platform id")).to_be_visible()
-
-
-def platform_ids(window: Window, site: Site) -> None:
-    window.page.goto("/studies/recruited/recruitment/mismatches/")
-    window.page.get_by_role("button", name="Show the ids on the platform").first.click()
-    expect(window.heading).to_have_text("Platform ids")
-
-
-def large_bonus(window: Window, site: Site) -> None:
-    window.page.goto("/studies/recruited/recruitment/1/submissions/")
-    paid = window.page.get_by_role("listitem").filter(has_text="Pay a bonus").first
-    paid.get_by_text("Pay a bonus").click()
-    paid.get_by_label("Amount in USD").fill("500")
-    paid.get_by_label("Reason (the participant reads it)").fill("Thank you.")
-    paid.get_by_role("button", name="Pay it").click()
-    expect(window.page.get_by_role("heading", name="Confirm this bonus")).to_be_visible()
-
-
 def test_pages_that_answer_a_form_are_good(window: Window, site: Site) -> None:
-    sign_in(window, (RESEARCHER, PASSWORD))
-    for press in (refused_study, new_links, new_link, found_by_id, platform_ids, large_bonus):
-        press(window, site)
-        look_at(window)
+    submission = site.studies.paid
+    worker = PlatformIdentity.objects.get(annotator=submission.visit.enrollment.annotator_id)
+    mismatch = Mismatch.objects.filter(campaign__study__slug="recruited")[0]
+    bonus = {"way": "bonus", "amount": "500", "reason": "Thank you.", "token": str(uuid4())}
+    holder = site.studies.holder.pseudonym
+    client = client_of(RESEARCHER)
+    window.page.goto("/")
+    for name, arguments, form, said in (
+        ("new_study", (), {"slug": "tins"}, "The study was not created"),
+        ("invite", ("main",), {"do": "links", "count": "3"}, "New links"),
+        ("persons_link", ("main", holder), {"do": "renew"}, "A new link"),
+        ("find_by_id", ("recruited",), {"remote_id": worker.person}, "Found by platform id"),
+        ("mismatch_ids", ("recruited", mismatch.pk), {}, "Platform ids"),
+        ("decide_submission", ("recruited", submission.pk), bonus, "Confirm this bonus"),
+    ):
+        address = reverse(f"dashboard:{name}", args=arguments)
+        show(window, client.post(address, form, follow=True).content)
+        expect(window.page.get_by_text(said).first).to_be_visible()
+        look_at(window, name=address)
 
 
 def test_pages_for_everybody_are_good(window: Window, site: Site) -> None:
@@ -326,6 +296,8 @@ def test_pages_for_everybody_are_good(window: Window, site: Site) -> None:
     user = urlsafe_base64_encode(force_bytes(researcher.pk))
     token = default_token_generator.make_token(researcher)
     withdraw_release(release=site.release, reason="A mistake.", by=None, now=timezone.now())
+    client = Client()
+    window.page.goto("/")
     for address, heading in {
         "/": "Which stories hold up?",
         "/releases/": "Releases",
@@ -334,9 +306,9 @@ def test_pages_for_everybody_are_good(window: Window, site: Site) -> None:
         urlsplit(invitation_link(invitation)).path: "You are invited",
         "/invited/1.x/": "This link does not work",
         "/forgotten-password/": "Forgotten password",
-        f"/new-password/{user}:{token}/": "New password",
-        "/account/sign-in/": "Sign in",
+        f"/new-password/{user}:{token}/": "Choose a new password",
+        "/sign-in/": "Sign in",
     }.items():
-        window.page.goto(address)
+        show(window, client.get(address, follow=True).content)
         expect(window.heading).to_have_text(heading)
-        look_at(window)
+        look_at(window, name=address)

@@ -220,7 +220,7 @@ def test_a_double_click_is_one_vote(open_window: OpenWindow, person: Enrollment,
     assert stored_forms(person) == [FORM]
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@with_and_without_scripts
 def test_back_never_shows_old_answers_on_another_story(
     open_window: OpenWindow, person: Enrollment, scripts: bool
 ) -> None:
