@@ -264,6 +264,7 @@ def test_every_page_of_an_area_is_good(
 
 def test_pages_that_answer_a_form_are_good(window: Window, site: Site) -> None:
     submission = site.studies.paid
+    assert submission.visit
     worker = PlatformIdentity.objects.get(annotator=submission.visit.enrollment.annotator_id)
     mismatch = Mismatch.objects.filter(campaign__study__slug="recruited")[0]
     bonus = {"way": "bonus", "amount": "500", "reason": "Thank you.", "token": str(uuid4())}
