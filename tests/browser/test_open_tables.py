@@ -1,8 +1,6 @@
-"""Rows that people add to a table, on a phone and a desk, by keys and without scripts; two lists made one."""
+"""Rows that people add to a table, by keys and without scripts; two lists made one."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
@@ -11,15 +9,11 @@ from playwright.sync_api import expect
 from annotation import actions
 from annotation.models import Enrollment, Study, Vote
 from tests import builders
-from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
-from tests.browser.pages import sign_in
-from tests.browser.windows import PHONE, SIZES, Window, stories_path
+from tests.browser.pages import look_at, sign_in
+from tests.browser.windows import PHONE, Window, stories_path
 from tests.worlds import built_once
-
-if TYPE_CHECKING:
-    from playwright.sync_api import ViewportSize
 
 pytestmark = pytest.mark.browser
 
@@ -53,15 +47,12 @@ def write(window: Window, row: int, actor: str, belief: str) -> None:
     window.page.locator(f"[name='belief.{row:02}']").fill(belief)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_row_appears_when_the_last_one_is_begun(open_window: OpenWindow, size: ViewportSize) -> None:
+def test_a_row_appears_when_the_last_one_is_begun(window: Window) -> None:
     person = lister()
-    window = open_window(viewport=size)
     page = window.page
     page.goto(stories_path(person))
     rows = page.locator(".lists--open").filter(visible=True)
     expect(rows).to_have_count(1)
-    assert_good(window)
     page.locator("[name='actor.01']").focus()
     page.keyboard.type("Tom")
     expect(rows).to_have_count(2)
@@ -74,7 +65,8 @@ def test_a_row_appears_when_the_last_one_is_begun(open_window: OpenWindow, size:
     alert = page.get_by_role("alert").filter(visible=True)
     expect(alert.get_by_role("link")).to_have_count(1)
     expect(page.locator("[name='belief.02']")).to_be_focused()
-    assert_good(window)
+    look_at(window)
+    page.locator("[name='belief.02']").focus()
     page.keyboard.type("It is by the shed.")
     window.button(SAVE).click()
     expect(window.heading).to_have_text("Story 2")
@@ -83,9 +75,8 @@ def test_a_row_appears_when_the_last_one_is_begun(open_window: OpenWindow, size:
     assert list(words.values_list("words", flat=True)) == told
 
 
-def test_written_rows_survive_a_reload_a_lost_network_and_a_change(open_window: OpenWindow) -> None:
+def test_written_rows_survive_a_reload_a_lost_network_and_a_change(window: Window) -> None:
     person = lister()
-    window = open_window()
     page = window.page
     page.goto(stories_path(person))
     write(window, 1, "Tom", "It is up there.")
@@ -118,20 +109,13 @@ def test_rows_are_saved_without_scripts(open_window: OpenWindow) -> None:
     assert Vote.objects.get().answers.count() == 2
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_an_expert_makes_one_list_of_two(
-    open_window: OpenWindow, size: ViewportSize, researcher: tuple[str, str]
-) -> None:
+def test_an_expert_makes_one_list_of_two(window: Window, researcher: tuple[str, str]) -> None:
     study = two_lists()
-    window = open_window(viewport=size)
     page = window.page
     sign_in(window, researcher)
-    page.goto(f"/studies/{study.slug}/quality/decisions/")
-    assert_good(window)
-    page.get_by_role("link", name="Reconcile lists").click()
+    page.goto(f"/studies/{study.slug}/quality/decisions/of/s-0/")
     expect(page.get_by_text("Listed by 2 of 2")).to_have_count(1)
     expect(page.get_by_text("Listed by 1 of 2")).to_have_count(2)
-    assert_good(window)
     page.get_by_label("Leave out").nth(2).check()
     page.get_by_label("How the lists were reconciled").fill("Two experts, in one call.")
     page.get_by_role("button", name="Save the list").click()
@@ -141,4 +125,3 @@ def test_an_expert_makes_one_list_of_two(
     page.get_by_role("button", name="Save the list").click()
     page.goto(f"/studies/{study.slug}/stories/s-0/")
     expect(page.get_by_text("The same as the row above.")).to_be_visible()
-    assert_good(window)
