@@ -49,7 +49,8 @@ QUICK = ("faint in the dark", "faint on a desk", "too wide", "field without a na
 
 
 @pytest.mark.parametrize(
-    "names", [QUICK, pytest.param({*STYLES, *DEFECTS}.difference(QUICK), marks=pytest.mark.torture)],
+    "names",
+    [QUICK, pytest.param({*STYLES, *DEFECTS}.difference(QUICK), marks=pytest.mark.torture)],
     ids=["one of each part", "the others"],
 )
 def test_a_defect_is_found_on_a_page_whose_like_was_good(window: Window, names: Collection[str]) -> None:
