@@ -60,6 +60,7 @@ def test_known_answers_and_rules_are_set(open_window: OpenWindow, researcher: tu
     assert not desk.foreign_requests()
 
 
+@pytest.mark.torture
 def test_a_warning_comes_with_the_next_story(window: Window) -> None:
     study = builders.make_study("main", stories=30)
     builders.add_checks(study, 3, minimum=1, warn_percent=50)

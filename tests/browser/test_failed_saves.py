@@ -1,4 +1,4 @@
-"""Answers are kept and counted once when an answer gets lost, a click is doubled or the study closes."""
+"""Answers are kept and counted once when the server's answer gets lost or the study closes meanwhile."""
 
 from __future__ import annotations
 
@@ -53,21 +53,6 @@ def test_a_save_whose_answer_is_lost_says_so_and_counts_once_when_repeated(
     on_story(at_work, 2)
     expect(alert).to_have_count(0)
     expect(at_work.page.locator("#work .receipt")).not_to_contain_text("before")
-    assert stored_forms(person) == [FORM]
-
-
-def test_a_second_click_does_not_save_the_next_story_unanswered(at_work: Window, person: Enrollment) -> None:
-    """The second click of a double click may come when the next story has taken the place of the first."""
-    at_work.choose(**FORM)
-    at_work.page.evaluate(
-        """() => document.addEventListener("htmx:afterSwap", () => {
-            document.querySelector("#answers [type=submit]").click();
-        }, { once: true })"""
-    )
-    at_work.button(SAVE).click()
-    on_story(at_work, 2)
-    expect(at_work.page.locator("#work .receipt")).to_be_visible()
-    expect(at_work.page.get_by_role("alert").filter(visible=True)).to_have_count(0)
     assert stored_forms(person) == [FORM]
 
 

@@ -26,7 +26,7 @@ WAYS: dict[str, tuple[journeys.Hands, dict[str, Any]]] = {
 LONG = WAYS.keys() - {"digits"}
 """Ways for ``make torture``. One story is answered by arrows in ``test_submitting``, by touch in
 ``test_adapting`` and without scripts in both; ``annotation.test_views`` walks the whole way without."""
-SEEN_ELSEWHERE = {"First, 1 test story", "Story 1"}
+SEEN_ELSEWHERE = {"First, 1 test story", "Test story 1 of 1", "Story 1"}
 """Pages of the way that ``test_pages`` judges, or that differ from a later one in their texts alone."""
 
 

@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from annotation.models import Enrollment, Study
 from tests import builders
 from tests.browser.conftest import OpenWindow
-from tests.browser.journeys import tab_to
 from tests.browser.pages import OWN, start_test
 from tests.browser.submitting import at_first_story
 from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
@@ -80,21 +79,30 @@ def test_back_goes_to_the_question_before_and_changes_no_answer(at_a_form: Windo
     assert at_a_form.page.url == address
 
 
-def test_back_leads_to_an_answer_to_mend_from_the_next_question_and_from_none(at_work: Window) -> None:
+# Answers and forwards --------------------------------------------------------------------------------
+
+
+def test_digits_answer_from_wherever_the_focus_is_and_back_leads_to_what_is_to_mend(at_work: Window) -> None:
     press(at_work, "1", "1", "Backspace", "3")
     assert chosen(at_work) == ["q1-yes", "q2-no"]
     expect(at_work.radio("q3", "yes")).to_be_focused()
     at_work.heading.focus()
     press(at_work, "Backspace")
     expect(at_work.radio("q2", "no")).to_be_focused()
+    at_work.page.evaluate(
+        """() => document.activeElement.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "2", shiftKey: true, bubbles: true, cancelable: true }))"""
+    )  # as on French and Czech keyboards
+    assert chosen(at_work) == ["q1-yes", "q2-possibly"]
+    help_of_third = at_work.page.locator("[data-question]").nth(2).locator(".help summary")
+    for key, option in {"2": "q3-no", "1": "q3-yes"}.items():
+        help_of_third.focus()
+        press(at_work, key)
+        assert chosen(at_work)[2:] == [option]
 
 
-# Forwards -------------------------------------------------------------------------------------------
-
-
-def test_forward_goes_from_the_first_open_question_to_the_button_and_changes_no_answer(
-    at_work: Window,
-) -> None:
+def test_arrows_go_forward_after_our_keys_and_choose_after_all_else(at_work: Window) -> None:
+    """As in every form: what is hijacked there is lost for whoever does not know our keys."""
     at_work.choose(q1="yes")
     at_work.heading.focus()
     for key, question in {"ArrowRight": "q2", "ArrowDown": "q3", "ArrowLeft": "q2"}.items():
@@ -104,18 +112,17 @@ def test_forward_goes_from_the_first_open_question_to_the_button_and_changes_no_
     expect(at_work.button("Save and continue")).to_be_focused()
     assert chosen(at_work) == ["q1-yes"]
 
-
-def test_a_digit_answers_from_wherever_the_focus_is(at_work: Window) -> None:
-    at_work.page.evaluate(
-        """() => document.activeElement.dispatchEvent(
-          new KeyboardEvent("keydown", { key: "2", shiftKey: true, bubbles: true, cancelable: true }))"""
-    )  # as on French and Czech keyboards
+    at_work.radio("q1", "yes").focus()
+    press(at_work, "ArrowRight")
     assert chosen(at_work) == ["q1-possibly"]
-    help_of_third = at_work.page.locator("[data-question]").nth(2).locator(".help summary")
-    for key, option in {"2": "q3-no", "1": "q3-yes"}.items():
-        help_of_third.focus()
-        press(at_work, key)
-        assert chosen(at_work) == ["q1-possibly", option]
+    press(at_work, "?", "Escape")
+    expect(at_work.radio("q1", "possibly")).to_be_focused()
+    press(at_work, "ArrowRight")
+    assert chosen(at_work) == ["q1-no"]
+    at_work.button("Save and continue").click()  # what is missing gets the focus
+    expect(at_work.radio("q2", "yes")).to_be_focused()
+    press(at_work, "ArrowRight")
+    expect(at_work.radio("q2", "possibly")).to_be_checked()
 
 
 # Instructions ---------------------------------------------------------------------------------------
@@ -208,23 +215,7 @@ def test_keys_are_listed_and_can_all_be_switched_off(at_work: Window) -> None:
     expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
 
 
-def test_arrows_choose_an_answer_unless_our_keys_set_the_focus(at_work: Window) -> None:
-    """As in every form: what is hijacked there is lost for whoever does not know our keys."""
-    at_work.radio("q1", "yes").focus()
-    press(at_work, "Space", "ArrowRight")
-    assert chosen(at_work) == ["q1-possibly"]
-    press(at_work, "?", "Escape")
-    expect(at_work.radio("q1", "possibly")).to_be_focused()
-    press(at_work, "ArrowRight")
-    assert chosen(at_work) == ["q1-no"]
-    at_work.button("Save and continue").click()  # what is missing gets the focus
-    expect(at_work.radio("q2", "yes")).to_be_focused()
-    press(at_work, "ArrowRight")
-    expect(at_work.radio("q2", "possibly")).to_be_checked()
-
-
-def test_keys_of_the_browser_stay_its_own(at_work: Window) -> None:
-    at_work.choose(q1="yes")
+def test_keys_belong_to_the_browser_and_to_people_who_type(at_work: Window) -> None:
     at_work.heading.focus()
     taken = at_work.page.evaluate(
         """() => {
@@ -238,14 +229,6 @@ def test_keys_of_the_browser_stay_its_own(at_work: Window) -> None:
         }"""
     )
     assert taken == []
-    assert chosen(at_work) == ["q1-yes"]
-    at_work.page.set_viewport_size({"width": 1280, "height": 400})
-    press(at_work, "ArrowDown")  # scrolls, while nobody is at a question
-    at_work.wait_until("scrollY > 0")
-    expect(at_work.heading).to_be_focused()
-
-
-def test_keys_are_letters_to_people_who_type(at_work: Window) -> None:
     for field in ("<input>", "<textarea></textarea>", "<p contenteditable>x</p>"):
         at_work.page.evaluate(
             """(field) => {
@@ -259,8 +242,13 @@ def test_keys_are_letters_to_people_who_type(at_work: Window) -> None:
         press(at_work, "1", "?", "2", "Backspace")
         typed = at_work.page.locator("#typed > *").evaluate("(at) => at.value ?? at.textContent")
         assert typed in ("1?", "1?x"), field
-        assert chosen(at_work) == [], field
-        expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    assert chosen(at_work) == []
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    at_work.page.set_viewport_size({"width": 1280, "height": 400})
+    at_work.heading.focus()
+    press(at_work, "ArrowDown")  # scrolls, while nobody is at a question
+    at_work.wait_until("scrollY > 0")
+    expect(at_work.heading).to_be_focused()
 
 
 # The order in which Tab goes --------------------------------------------------------------------------
@@ -295,7 +283,7 @@ def test_tab_goes_from_the_top_down_to_stops_that_nothing_covers(at_work: Window
     """Each has a name and a ring, stands below or beside the one before, and is in sight (WCAG 2.4.11)."""
     stops = stops_of_tab(at_work)
     ids = [stop["id"] for stop in stops]
-    assert ids[0] == "Skip to content"
+    assert ids[0] == "Skip to content"  # it leads to the work, see the end
     assert [name for name in ids if re.fullmatch(r"q\d", name)] == ["q1", "q2", "q3", "q4"]
     assert ids.index("q4") < ids.index("Save and continue") < ids.index("Stop here")
     tops = [stop["middle"] for stop in stops[1:]]
@@ -305,11 +293,6 @@ def test_tab_goes_from_the_top_down_to_stops_that_nothing_covers(at_work: Window
     on_phone = stops_of_tab(at_work)
     assert len(on_phone) > 10
     assert [stop for stop in stops + on_phone if not stop["ring"] or stop["cover"]] == []
-
-
-def test_the_skip_link_leads_to_the_work(at_work: Window) -> None:
-    press(at_work, "Tab")
-    expect(at_work.link("Skip to content")).to_be_in_viewport()
-    press(at_work, "Enter")
+    at_work.page.reload()
+    press(at_work, "Tab", "Enter")
     expect(at_work.page.locator("#main")).to_be_focused()
-    tab_to(at_work, at_work.radio("q1", "yes"), limit=3)
