@@ -182,11 +182,6 @@ def assert_accessible_in_both_schemes(page: Page, where: Page | Frame) -> None:
     assert_no_violations(where, COLOURS, "dark")
 
 
-def assert_accessible_but_for_colours(window: Window) -> None:
-    """The other rules of axe-core: for another language of a page whose colours have been looked at."""
-    assert_no_violations(window.page, BUT_COLOURS, "without colours")
-
-
 def assert_no_violations(where: Page | Frame, rules: dict[str, Any], how: str) -> None:
     """Run these rules once over the page; those about colours at looks that are new in this run."""
     new: list[str] = []

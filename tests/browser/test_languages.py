@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from annotation.models import Enrollment
 from dashboard.figures import compute
 from tests import builders
-from tests.browser.checks import assert_accessible_but_for_colours, assert_fits
+from tests.browser.checks import assert_fits
 from tests.browser.conftest import OpenWindow, path_of
 from tests.browser.pages import OWN, REFUSALS, sign_in
 from tests.browser.windows import DESKTOP, Window, stories_path
@@ -45,7 +45,6 @@ def test_the_pages_of_annotators_fit(foreign: Window) -> None:
     for button in ("main form button", "[value=agree]", "main .actions a.button", "main form button"):
         assert_fits_all_screens(foreign)
         foreign.follow(page.locator(button))
-    assert_accessible_but_for_colours(foreign)
     study = builders.make_study("study", stories=8, votes_per_story=1)
     for arrange in ONE_OF_EACH:
         foreign.page.goto(arrange(study))
