@@ -88,9 +88,20 @@ def test_what_was_chosen_survives_a_reload_and_is_announced(at_work: Window) -> 
     assert forms_sent_to(at_work) == set()
 
 
-def test_one_notice_at_a_time_says_what_becomes_of_a_form_until_it_is_sent_by_itself(
-    at_work: Window, person: Enrollment
-) -> None:
+def test_a_form_sent_without_network_is_sent_again_by_itself(at_work: Window, person: Enrollment) -> None:
+    at_work.choose(**FORM)
+    at_work.context.set_offline(True)
+    at_work.button(SAVE).click()
+    expect(not_saved(at_work)).to_be_visible()
+    assert not Vote.objects.exists()
+    at_work.context.set_offline(False)
+    on_story(at_work, 2)
+    expect(not_saved(at_work)).to_be_hidden()
+    assert stored_forms(person) == [FORM]
+    assert Vote.objects.count() == 1
+
+
+def test_one_notice_at_a_time_says_what_becomes_of_the_answers(at_work: Window) -> None:
     restored = at_work.page.locator("form#answers [data-restored]")
     waits_for_the_person = not_saved(at_work).get_by_text("until you save again")
     waits_for_the_network = not_saved(at_work).get_by_text("resent automatically")
@@ -109,14 +120,6 @@ def test_one_notice_at_a_time_says_what_becomes_of_a_form_until_it_is_sent_by_it
     at_work.choose(q1="possibly")
     expect(waits_for_the_person).to_be_visible()
     expect(waits_for_the_network).to_be_hidden()
-    at_work.button(SAVE).click()
-    expect(waits_for_the_network).to_be_visible()
-    assert not Vote.objects.exists()
-    at_work.context.set_offline(False)
-    on_story(at_work, 2)
-    expect(not_saved(at_work)).to_be_hidden()
-    assert stored_forms(person) == [FORM]
-    assert Vote.objects.count() == 1
 
 
 def test_a_form_that_was_left_unanswered_is_never_written_onto_another_story(
