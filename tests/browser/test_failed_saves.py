@@ -1,7 +1,8 @@
-"""Answers are kept and counted once when the server's answer gets lost or the study closes meanwhile."""
+"""Answers are kept when the server's answer gets lost, and when study or person change meanwhile."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation import actions
-from annotation.models import Enrollment, Study, Vote
+from annotation.models import Enrollment, Study, SurplusReason, Vote
+from tests import builders
 from tests.browser.journeys import SAVE, stored_forms
 from tests.browser.submitting import FORM, at_first_story, on_story
 from tests.browser.windows import Window
@@ -68,3 +70,28 @@ def test_a_study_that_closes_meanwhile_still_takes_the_answer(
     expect(at_work.page.locator("#work .receipt")).to_be_visible()
     assert at_work.page.title().startswith("The study is finished")
     assert Vote.objects.counted().filter(assignment__enrollment=person).count() == 1
+
+
+def test_a_late_answer_is_kept_but_does_not_decide(at_work: Window, study: Study, person: Enrollment) -> None:
+    actions.release_expired_leases(now=timezone.now() + timedelta(hours=1))
+    builders.vote(builders.qualified(study)[0])
+    at_work.choose(**FORM)
+    at_work.button(SAVE).click()
+    on_story(at_work, 2)
+    receipt = at_work.page.locator("#work .receipt")
+    expect(receipt).to_contain_text("no more answers were needed by then")
+    expect(receipt).to_contain_text("doesn’t decide about the story")
+    assert Vote.objects.get(assignment__enrollment=person).surplus_reason == SurplusReason.LATE
+
+
+def test_somebody_suspended_meanwhile_learns_that_the_answer_is_kept(
+    at_work: Window, person: Enrollment
+) -> None:
+    actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="test")
+    at_work.choose(**FORM)
+    at_work.button(SAVE).click()
+    expect(at_work.heading).to_have_text("You can’t continue right now")
+    receipt = at_work.page.locator("#work .receipt")
+    expect(receipt).to_contain_text("doesn’t decide about the story")
+    expect(receipt).not_to_contain_text("no more answers were needed")
+    assert stored_forms(person) == [FORM]
