@@ -158,33 +158,28 @@ SMALL_TARGETS = """([pressed, least]) =>
 
 def assert_good(window: Window) -> None:
     """Everything in this module, on the page that is open, with axe-core's rules in the other size too."""
-    assert_accessible(window)
     page, before = window.page, window.page.viewport_size
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    assert_no_violations(page, EVERYTHING, "light")
     page.evaluate(SHOWN)
     _look_on_narrow_screens(page)
     if before:
         page.set_viewport_size(PHONE if before["width"] >= DESKTOP["width"] else DESKTOP)
         _judge_the_other_size(page)
         page.set_viewport_size(before)
-
-
-def assert_accessible(window: Window) -> None:
-    """Every rule of axe-core in the light, and once more in the dark those that look at colours."""
-    assert_accessible_in_both_schemes(window.page, window.page)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert_no_violations(page, COLOURS, "dark")
 
 
 def assert_accessible_in_both_schemes(page: Page, where: Page | Frame) -> None:
-    """The same, of the page or of a frame in it."""
+    """Every rule of axe-core in the light, and once more in the dark those that look at colours.
+
+    They look at the page or at a frame in it.
+    """
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert_no_violations(where, EVERYTHING, "light")
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     assert_no_violations(where, COLOURS, "dark")
-
-
-def assert_accessible_but_for_colours(window: Window) -> None:
-    """The other rules of axe-core: for another language of a page whose colours have been looked at."""
-    assert_no_violations(window.page, BUT_COLOURS, "without colours")
 
 
 def assert_no_violations(where: Page | Frame, rules: dict[str, Any], how: str) -> None:
