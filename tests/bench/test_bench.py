@@ -46,6 +46,7 @@ def var() -> Iterator[Path]:
         yield Path(directory).resolve()
 
 
+@pytest.mark.torture
 @pytest.mark.django_db(transaction=True)
 def test_a_small_run_measures_everything_and_breaks_nothing(
     static_root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

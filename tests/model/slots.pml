@@ -73,7 +73,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes serving._take_slot_again
  * writes serving._settle_slot
  * writes designs.let_go
- * writes designs.store_reserved
+ * writes designs.reserve
  * writes skips.skip_story
  * writes exclusions.stop_counting
  * writes exclusions.count_again
@@ -114,7 +114,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
-#define RESERVING_MARKS_FULL 34      /* mark_full in designs.store_reserved */
+#define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve */
 #define HOLDERS_KEEP_SLOTS 35        /* holders[story]) in slots.settled */
 #define VOTE_SETTLES 36              /* settle_slots in serving._record */
 #define CHANGE_SETTLES 37            /* settle_slots in votes.change_vote */
