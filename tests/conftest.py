@@ -393,8 +393,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     work = Counter[Path]()
     if hasattr(config, "workerinput"):
         for item in items:  # loadfile hands out whole files, so that a long one must not come last
-            much = (work for at, work in WORK.items() if item.nodeid.startswith(at))
-            work[item.path] += next(much, USUAL_WORK)
+            known = (tenths for at, tenths in WORK.items() if item.nodeid.startswith(at))
+            work[item.path] += next(known, USUAL_WORK)
     items.sort(key=lambda item: (item.path in browser, -work[item.path], item.path if work else ""))
 
 
