@@ -101,7 +101,7 @@ def _review_all_and_draw_anew(reviewed: Study, other: Study) -> None:
             vote=item.vote, item=item, decision=SpotCheck.Decision.ACCEPT, reason="", by=None, now=now
         )
     actions.draw_sample(
-        study=other, kind=ReviewSample.Kind.RANDOM, people=2, per_person=1, by=None, now=now, seed=1
+        study=other, kind=ReviewSample.Kind.RANDOM, people=50, per_person=1, by=None, now=now, seed=1
     )
 
 
