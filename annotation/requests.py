@@ -1,4 +1,4 @@
-"""Read numbers from requests, and declare for the type checker what middleware and decorators add to them."""
+"""Requests with what middleware and decorators add to them, for the type checker."""
 
 import enum
 from typing import cast
@@ -7,9 +7,6 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 from annotation.models import Study, WorkSession
-
-MOST_DIGITS = 18
-"""Numbers with so many digits fit into PostgreSQL's bigint."""
 
 
 class Request(HttpRequest):
@@ -28,8 +25,3 @@ class Request(HttpRequest):
 def extended(request: HttpRequest) -> Request:
     """Return the same request, typed as :class:`Request`."""
     return cast(Request, request)
-
-
-def number_in(text: str | None) -> int:
-    """Return the whole number that the text spells; 0, which no row has, for anything else."""
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0

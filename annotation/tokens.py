@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.core import signing
 
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from tomannot.keyed import is_one_of, keyed_hashes
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)

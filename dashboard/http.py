@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.downloads import EXPORTS, download
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from publishing.files import jsonl
 
 MOST_PAGES = 10**6

@@ -14,6 +14,9 @@ class TooManyVotes(DomainError):
 class UnknownFilter(DomainError):
     """There is no filter of this name."""
 
+    silent_variable_failure = True
+    """A page shows nothing of a release's filter that this version does not have."""
+
 
 class NothingToRelease(DomainError):
     """The study is a draft, none of its stories has all its votes, or the filter keeps none."""

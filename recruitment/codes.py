@@ -23,11 +23,11 @@ class CompletionOutcome(enum.StrEnum):
 
     COMPLETED = "completed"
     PARTIAL = "partial"
-    """Answered fewer stories than the join link asks for."""
+    """The participant answered fewer stories than the join link asks for."""
     SCREENED_OUT = "screened out"
-    """Handed in a test and answered no story."""
+    """The participant handed in a test and answered no story."""
     NO_WORK = "no work left"
-    """Agreed to take part, but there was nothing left to do."""
+    """The participant agreed to take part, but there was nothing left to do."""
 
 
 def outcome_of(stories_submitted: int, *, least: int | None = None, tested: bool = True) -> CompletionOutcome:

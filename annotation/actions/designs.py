@@ -129,8 +129,9 @@ def reserve(
 ) -> None:
     """Reserve the items for the annotator, after ``before`` others, in a seeded order of their own.
 
-    ``values`` returns an item's slot and the other fields of its assignment. The stories of which all slots
-    are ``taken`` then are marked as full.
+    ``values`` returns an item's slot and the other fields of its assignment, and ``taken`` holds these slots
+    once it was called. Stories of which all slots are taken are marked as full. Callers hold the locks of the
+    enrollment and of the stories, in their transaction.
     """
     study = person.study
     served = design.in_order(list(chosen), seed=study.serving_seed, person=person.pseudonym)

@@ -114,7 +114,7 @@ def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -
 
 
 class _Lists:
-    """What is given to whom, row by row; the people and the stories of the rows are locked."""
+    """Rows of given stories, checked against people and stories, which are locked."""
 
     def __init__(self, study: Study, rows: Sequence[GivenRow]) -> None:
         named = Enrollment.objects.filter(study=study, pseudonym__in={row.person for row in rows})
@@ -147,7 +147,7 @@ class _Lists:
         return problem
 
     def with_one_more(self, person: Enrollment) -> int:
-        """Return the stories that the person will have had after one more, with hidden checks."""
+        """Return the annotator's number of stories after one more, hidden checks included."""
         stories = person.stories_submitted + self.held[person.pk] + len(self.given[person]) + 1
         return stories + most_checks_among(stories, every=self.study.check_every)
 

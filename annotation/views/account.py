@@ -25,9 +25,9 @@ from annotation.actions.votes import comment_of
 from annotation.errors import CannotChange
 from annotation.forms import form_context, instructions_context
 from annotation.models import Enrollment, Vote, WorkSession
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
-from annotation.requests import number_in
 from annotation.views.common import (
     COMMENT,
     back_from,

@@ -23,9 +23,10 @@ from annotation.errors import NotAdmitted, NotTheirs, ReasonMissing, WrongState
 from annotation.forms import form_context, instructions_context, unanswered_questions
 from annotation.intake import QUESTIONS
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
-from annotation.requests import extended, number_in
+from annotation.requests import extended
 from annotation.rules import Reason, Refusal
 from annotation.views.common import (
     COMMENT,

@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Enrollment, Study, WorkSession
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rules import CENT, pseudonym
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt

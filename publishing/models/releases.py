@@ -18,7 +18,7 @@ from accounts.schema import before, check, final, fixed, optional_time, refuse_i
 from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
-from publishing.filters import StoryFilter, get_filter
+from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
 
@@ -146,8 +146,13 @@ class Release(models.Model):
 
     @property
     def rule(self) -> StoryFilter:
-        """The filter with the numbers of votes."""
+        """The filter that made this release. Raise :class:`UnknownFilter` if this version has none such."""
         return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def filter_title(self) -> str:
+        """The filter's title, or its name if this version does not have it."""
+        return self.rule.localized_title if self.filter_name in FILTER_NAMES else self.filter_name
 
     @property
     def url(self) -> str:

@@ -36,7 +36,7 @@ class Revisions:
         return story_id in self._by_old
 
     def see(self, story: ReleasedStory) -> None:
-        """Remember what a story is as a version."""
+        """Remember the hashes of a story that is a version."""
         for revised, others in ((self._by_old, "after"), (self._by_new, "before")):
             if row := revised.get(story.story_id):
                 self._seen[row["story_id"], others] = _hash(story, {}), _hash(story, row, others)

@@ -15,9 +15,9 @@ from annotation.errors import ChangedMeanwhile
 from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import stories_left, work_so_far
-from annotation.requests import number_in
 from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, page, settled
 from qualification import actions

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.access import annotator_page, is_given_up, page_url, session_id
 from annotation.forms import instructions_context
 from annotation.models import Enrollment
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import is_in_test
-from annotation.requests import number_in
 from annotation.rules import REASON_BY_STUDY_STATE
 from annotation.views.common import go, page, settled
 from qualification import actions

@@ -6,12 +6,14 @@ import itertools
 from functools import partial
 
 import pytest
+from django.template import Context, Template
 from hypothesis import given, settings, strategies as st
 
 from annotation.protocols import get_protocol
 from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 from publishing.filters import FILTERS, Outcome, all_agree, get_filter
+from publishing.models import Release
 
 OPTIONS = {
     "q1": ("yes", "possibly", "no"),
@@ -188,3 +190,12 @@ def test_every_filter_states_its_rule_and_its_numbers(name: str) -> None:
 
 def test_only_the_unanimous_filter_validates() -> None:
     assert [name for name, rule in FILTERS.items() if rule.validates] == ["all-agree"]
+
+
+def test_a_filter_that_this_version_lacks_is_shown_by_its_name() -> None:
+    release = Release(filter_name="gone")
+    assert release.filter_title == "gone"
+    shown = Template("{{ release.filter_title }}{{ release.rule.validates }}").render(
+        Context({"release": release})
+    )
+    assert shown == "gone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zipfile
 from io import BytesIO
@@ -250,7 +251,9 @@ def test_files_that_are_away_are_said_to_be_away(client: Client, release: Releas
     release.directory.rename(release.directory.with_name("away"))
     for url in (*urls, "/releases/small/1/files/MANIFEST"):
         assert content(client, url)[0] == 503
-    assert client.get("/releases/small/1/").status_code == 200, "the page stands"
+    shown = client.get("/releases/small/1/")
+    assert shown.status_code == 200, "the page stands"
+    assert re.search(rb">MANIFEST</a></th>\s*<td class=\"number\"></td>", shown.content)
 
 
 def test_a_test_run_is_in_no_public_list(client: Client, release: Release) -> None:

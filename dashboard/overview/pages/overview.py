@@ -13,7 +13,7 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import StudyNotReady
 from annotation.models import Study
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import (
     CHANGE_ALL,
     CREATE,

@@ -12,8 +12,8 @@ from accounts.errors import DomainError
 from accounts.models import User
 from annotation.forms import form_context, instructions_context
 from annotation.models import Membership, Story, Study
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
-from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.figures import alone_of, chosen_in, first_turns, notes_of, practised_in, rows_of

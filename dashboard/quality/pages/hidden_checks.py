@@ -17,7 +17,7 @@ from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.forms import Acceptable, AcceptableForm, Cell, closed_notice

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 from accounts.models import User
 from annotation.errors import ReasonMissing
 from annotation.models import Study
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
 from dashboard.http import csv_stream

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
-from annotation.requests import number_in
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import User
 from annotation.models import Enrollment, Event, Study, Vote
-from annotation.requests import number_in
+from annotation.numbers import number_in
 from annotation.rights import Right, read_page, signed_in
 from dashboard.http import csv_stream, json_stream
 from dashboard.people.detail import ids_of_checks

@@ -10,19 +10,21 @@ from django.utils.translation import gettext as _
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.errors import InvalidInput, WrongState
 from annotation.models import Story, Study
 from annotation.rights import Right, by_and_now, form_page
-from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
+from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.forms import prose
 
 
 class RevisionForm(forms.Form):
-    """The texts of a story that may be revised, then why they are."""
+    """A form for the texts of a story that may be revised, and the reason."""
 
     def __init__(self, story: Story, data: Any = None) -> None:
-        super().__init__(data, initial=story.content)
+        revisable = story.study.protocol.revisable
+        super().__init__(data, initial={name: story.content[name] for name in revisable})
         labels = {part.text: part.label for part in story.parts}
-        for name in story.study.protocol.revisable:
+        for name in revisable:
             label = labels.get(story.content[name], name)
             self.fields[name] = prose(label, rows=16, required=True)
             self.fields[name].widget.attrs |= {"dir": "auto", "lang": story.study.story_language}
@@ -58,9 +60,14 @@ def _form_page(request: HttpRequest, story: Story) -> HttpResponse:
     study, is_sent = story.study, request.method == "POST"
     form = RevisionForm(story, request.POST if is_sent else None)
     if form.is_valid():
-        with ErrorsInForm(form, at=study.protocol.revisable[0]):
-            reason = form.cleaned_data["reason"]
-            new = actions.revise_story(story=story, texts=form.texts, reason=reason, **by_and_now(request))
+        by, reason = by_and_now(request), form.cleaned_data["reason"]
+        try:
+            new = actions.revise_story(story=story, texts=form.texts, reason=reason, **by)
+        except InvalidInput as error:
+            form.add_error(study.protocol.revisable[0], str(error))
+        except WrongState as error:
+            form.add_error(None, str(error))
+        else:
             told = _("%(new)s replaces %(old)s. Nobody is given the old version any more.")
             messages.success(request, told % {"new": new.story_id, "old": story.story_id})
             return redirect("dashboard:story", slug=study.slug, story_id=new.story_id)

@@ -102,6 +102,10 @@ def test_only_those_who_may_change_the_study_revise_and_only_while_it_runs() -> 
     told = client.get(f"{PAGE}revise/", follow=True)
     assert told.redirect_chain[-1][0] == PAGE
     assert "open or paused" in told.content.decode()
+    sent = client.post(f"{PAGE}revise/", FORM)
+    assert sent.status_code == 422
+    assert "<p>Stories are revised while their study is open or paused.</p>" in sent.content.decode()
+    assert TEXT in sent.content.decode()
     assert "revise/" not in client.get(PAGE).content.decode()
 
 
