@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 
 import annotation.sql
@@ -15,7 +16,7 @@ from annotation.grading import grade
 from annotation.models import Assignment, CheckKey, CheckResult, Enrollment, Story, Study
 from tests import builders
 from tests.annotation.invariants import broken
-from tests.concurrency.racing import Overtaking, errors, race, without_locks
+from tests.concurrency.racing import Overtaking, errors, race, slowly, together, without_locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,6 +58,28 @@ def test_everybody_is_given_and_answers_the_same_check_at_once(study: Study) -> 
     assert CheckResult.objects.count() == 4
     assert Assignment.objects.filter(state=Assignment.State.LEASED, slot__isnull=False).count() == 4
     assert not broken("slots", "votes", "hidden_checks")
+
+
+def test_one_person_in_many_tabs_is_given_one_check(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    (person,) = builders.qualified(study)
+    slowly(monkeypatch, serving, "next_check")
+
+    assert not errors(race(*[claiming(person)] * 2))
+
+    assert Assignment.objects.get().story.role == Story.Role.CHECK
+
+
+def test_control_without_locks_the_constraint_refuses_the_other_tabs(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (person,) = builders.qualified(study)
+    without_locks(monkeypatch)
+    together(monkeypatch, serving, "next_check", 2)
+
+    outcomes = race(*[claiming(person)] * 2)
+
+    assert [type(error) for error in errors(outcomes)] == [IntegrityError]
+    assert Assignment.objects.count() == 1
 
 
 def _answer_while_the_key_is_replaced(study: Study, monkeypatch: pytest.MonkeyPatch) -> list[object]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation import actions, rules
 from annotation.actions import exclusions
-from annotation.models import Assignment, Enrollment, Story, WorkSession
+from annotation.models import Assignment, Enrollment, Story, Vote, WorkSession
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Refusal
 from tests import builders
@@ -93,7 +93,7 @@ def test_a_form_races_the_doubt_about_its_visit(
     assert not errors(outcomes)
     assert Assignment.objects.get().state == State.DOUBTED
     assert assignment.story.__class__.objects.get().has_free_slot
-    assert not broken()
+    assert not broken("slots", "votes", "session_counts_its_votes")
 
 
 def test_control_without_locks_a_vote_of_a_doubted_visit_keeps_its_slot(
@@ -113,6 +113,19 @@ def test_control_without_locks_a_vote_of_a_doubted_visit_keeps_its_slot(
     race(sending(assignment, session), reading.overtake(doubting(session)))
 
     assert Assignment.objects.get().state == State.PENDING
+
+
+def test_one_form_sent_twice_at_once_counts_once_in_its_session(
+    at_work: tuple[WorkSession, Assignment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, assignment = at_work
+    slowly(monkeypatch, ValidityProtocol, "read_form")
+
+    outcomes = race(*[sending(assignment, session)] * 2)
+
+    assert not errors(outcomes)
+    assert (Vote.objects.count(), WorkSession.objects.get().stories_submitted) == (1, 1)
+    assert not broken("slots", "votes", "session_counts_its_votes")
 
 
 @pytest.fixture
@@ -137,7 +150,7 @@ def test_a_visit_confirmed_after_all_races_others_for_its_slot(
     assert not errors(outcomes)
     assert Assignment.objects.living().count() == 1
     assert Assignment.objects.get(session=session).state in (State.SUBMITTED, State.DISPLACED)
-    assert not broken()
+    assert not broken("slots", "votes", "session_counts_its_votes")
 
 
 def test_control_without_locks_the_constraint_refuses_a_second_holder(
@@ -166,7 +179,7 @@ def test_two_sweeps_that_disagree_leave_votes_as_their_session_says(monkeypatch:
     session.refresh_from_db()
     expected = {"confirmed": State.SUBMITTED, "doubted": State.DOUBTED}[session.state]
     assert set(Assignment.objects.values_list("state", flat=True)) == {expected}
-    assert not broken()
+    assert not broken("slots", "votes", "session_counts_its_votes")
 
 
 def test_doubts_about_people_who_hold_what_the_other_answered_do_not_block_one_another(
@@ -187,7 +200,7 @@ def test_doubts_about_people_who_hold_what_the_other_answered_do_not_block_one_a
 
     assert not errors(outcomes)
     assert not Assignment.objects.living().exists()
-    assert not broken()
+    assert not broken("slots", "votes", "session_counts_its_votes")
 
 
 def test_several_visits_are_given_up_without_a_later_story_locked_before_an_earlier_one() -> None:
