@@ -154,11 +154,12 @@ def test_a_form_that_was_left_unanswered_is_never_written_onto_another_story(
     assert drafts(at_work) == 0
 
 
+@pytest.mark.parametrize("status", [200, 404])
 def test_an_answer_that_is_no_receipt_keeps_the_draft_and_says_so(
-    at_work: Window, person: Enrollment
+    at_work: Window, person: Enrollment, status: int
 ) -> None:
     at_work.choose(**FORM)
-    answer_posts(at_work, 200, SIGN_IN_PAGE)
+    answer_posts(at_work, status, SIGN_IN_PAGE)
     at_work.button(SAVE).click()
     expect(not_saved(at_work)).to_contain_text("Not saved")
     on_story(at_work, 1)

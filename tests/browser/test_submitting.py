@@ -220,6 +220,21 @@ def test_a_double_click_is_one_vote(open_window: OpenWindow, person: Enrollment,
     assert stored_forms(person) == [FORM]
 
 
+def test_a_second_click_does_not_save_the_next_story_unanswered(at_work: Window, person: Enrollment) -> None:
+    """The second click of a double click may come when the next story has taken the place of the first."""
+    at_work.choose(**FORM)
+    at_work.page.evaluate(
+        """() => document.addEventListener("htmx:afterSwap", () => {
+            document.querySelector("#answers [type=submit]").click();
+        }, { once: true })"""
+    )
+    at_work.button(SAVE).click()
+    on_story(at_work, 2)
+    expect(at_work.page.locator("#work .receipt")).to_be_visible()
+    expect(at_work.page.get_by_role("alert").filter(visible=True)).to_have_count(0)
+    assert stored_forms(person) == [FORM]
+
+
 @with_and_without_scripts
 def test_back_never_shows_old_answers_on_another_story(
     open_window: OpenWindow, person: Enrollment, scripts: bool

@@ -116,7 +116,6 @@ _GROUPS: dict[str, tuple[Callable[[World], None], ...]] = {
         answer_keys.expert_answer_lost,
         answer_keys.reason_for_a_foreign_story,
         answer_keys.round_without_its_key,
-        answer_keys.no_round_to_take,
     ),
     "hidden checks and reviews": (
         hidden_checks.check_in_a_slot,

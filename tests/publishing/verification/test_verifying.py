@@ -187,7 +187,8 @@ def test_a_description_of_another_shape_is_a_finding_and_never_a_fault(place: Pa
     for what in odd_versions(place / "release.json"):
         release = CheckedRelease(place)
         described = description.read(release)
-        if described and not release.total:
+        if not release.total:
+            assert described, f"{what}, and nothing was reported"
             check = check_release(place, with_machine_validation=False)
             assert check.total > check.count("hashes"), what
 
@@ -213,12 +214,19 @@ def test_croissant_of_another_shape_is_a_finding_and_never_a_fault(place: Path, 
 
 
 @pytest.mark.parametrize(
-    "change", [{"design": None}, {"configs": None}, {"configs": {"a": 1}}, {"warnings": [[]]}]
+    "change",
+    [{"design": None}, {"configs": None}, {"configs": {"a": 1}}, {"warnings": None}, {"warnings": [[]]}],
 )
 def test_machine_validation_of_another_shape_is_a_finding_where_it_is_not_done_again(
     place: Path, change: Row
 ) -> None:
     edit_document("machine_validation.json", lambda document: document.update(change))(place)
+    seal(place)
+    assert findings(place)
+
+
+def test_an_empty_machine_validation_is_a_finding_where_it_is_not_done_again(place: Path) -> None:
+    (place / "machine_validation.json").write_bytes(b"{}\n")
     seal(place)
     assert findings(place)
 
