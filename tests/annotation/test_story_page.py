@@ -129,6 +129,23 @@ def test_the_next_story_in_a_receipt_equals_a_full_reload() -> None:
     assert "Story 2" in work_of(part)
 
 
+def test_the_part_that_htmx_swaps_equals_the_part_of_the_full_page() -> None:
+    study = builders.make_study()
+    (qualified,) = builders.qualified(study)
+    declined = actions.decline_consent(enrollment=_invited(study), now=timezone.now())
+    for page, person in {
+        "stories/": qualified,
+        "instructions/": qualified,
+        "done/": qualified,
+        "consent/": _invited(study),
+        "declined/": declined,
+    }.items():
+        part, full = part_and_full(person, page)
+        assert work_of(part) == work_of(full), page
+        assert b"<html" in full.content
+        assert b"<html" not in part.content, page
+
+
 def test_a_refusal_as_a_part_equals_the_full_page() -> None:
     person = _too_late(builders.make_study(stories=1, votes_per_story=1))
 

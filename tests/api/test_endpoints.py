@@ -26,6 +26,7 @@ from publishing.actions.published import withdraw_release
 from publishing.models import Release
 from tests import builders
 from tests.api.client import Program, member, problem
+from tests.publishing.conftest import published_twice
 
 pytestmark = pytest.mark.django_db
 
@@ -247,8 +248,17 @@ def test_figures_are_those_of_the_pages_and_a_release_is_made_once(monkeypatch: 
     assert hashlib.sha256(fetched).hexdigest() == file["sha256"]
     archive = anybody.get(release["archives"]["tar"].removeprefix("http://testserver"))
     assert len(b"".join(archive)) > sum(file["size"] for file in release["files"])
-    assert [row["number"] for row in program.get("studies/main/releases/?limit=1").json()["results"]] == [1]
     withdraw_release(release=Release.objects.get(number=1), reason="A mistake.", by=None, now=timezone.now())
     assert program.get("studies/main/releases/1/").json()["withdrawal"]["reason"] == "A mistake."
     gone = problem(program.post("studies/main/releases/", {"number": 1}), 409)
     assert (gone["code"], "A mistake." in gone["detail"]) == ("number_taken", True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_releases_the_newer_is_listed_first_and_alone_if_one_is_asked_for() -> None:
+    program = Program(member(published_twice()[0].study))
+    page = program.get("studies/small/releases/?limit=1").json()
+    assert [row["number"] for row in page["results"]] == [2]
+    following = program.get(page["next"].partition("/api/v1/")[2]).json()
+    assert [row["number"] for row in following["results"]] == [1]
+    assert following["next"] is None

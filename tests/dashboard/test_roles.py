@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -249,10 +248,10 @@ def test_for_somebody_of_another_study_there_is_no_such_study(
 ) -> None:
     client, found = clients["owner-of-other"], {}
     for page, url in addresses.items():
-        ask, _needed = asked_of(page)[-1]
-        found[ask, page] = status_of(client, ask, url)
+        for ask, _needed in asked_of(page):
+            found[ask, page] = status_of(client, ask, url)
     assert {asked: status for asked, status in found.items() if status != 404} == {}
-    assert len(found) == len(PAGES)
+    assert len(found) > len(PAGES)
 
 
 def status_of(client: Client, ask: str, url: str) -> int:
@@ -266,19 +265,12 @@ def status_of(client: Client, ask: str, url: str) -> int:
     return status
 
 
-@pytest.mark.parametrize(
-    "pages",
-    [
-        pytest.param(("overview", "settings", "stories", "votes_file", "quality", "people"), id="some"),
-        pytest.param([page for page in PAGES if PAGES[page][0]], id="all", marks=pytest.mark.torture),
-    ],
-)
 def test_no_page_breaks_where_the_form_of_a_study_is_gone(
-    clients: dict[str, Client], addresses: dict[str, str], pages: Collection[str]
+    clients: dict[str, Client], addresses: dict[str, str]
 ) -> None:
     client = clients["owner-of-main"]
     Study.objects.update(protocol_version="0.0")
-    for page in pages:
+    for page in (page for page, (reading, _posting, _arguments) in PAGES.items() if reading):
         response: Any = client.get(addresses[page])
         if response.streaming:
             list(response.streaming_content)

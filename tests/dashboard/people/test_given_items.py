@@ -123,7 +123,6 @@ def test_others_read_the_page_without_forms(client: Client, study: Study) -> Non
     assert waiting_for(person) == set(ids(1))
 
 
-@pytest.mark.torture
 def test_the_list_costs_the_same_however_many_there_are(
     client: Client, study: Study, django_assert_max_num_queries: object
 ) -> None:

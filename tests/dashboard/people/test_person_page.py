@@ -209,7 +209,6 @@ def test_shares_stand_beside_everybodys(client: Client) -> None:
     assert found[title, "Yes"] == ["0 %", "50 %"]
 
 
-@pytest.mark.torture
 @pytest.mark.django_db(transaction=True)  # the figures are of one moment
 def test_the_page_costs_the_same_however_much_was_answered(study: Study, careless: Enrollment) -> None:
     _, researcher = as_role(study)

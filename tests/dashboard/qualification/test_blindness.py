@@ -195,7 +195,6 @@ def test_who_could_read_a_key_stays_known(study: Study, first: Round) -> None:
     assert {one.pk for one in people_who_know(again(first), people)} == {cleo.pk, dan.pk, late.pk, eve.pk}
 
 
-@pytest.mark.torture
 def test_the_page_of_a_round_asks_the_same_whoever_is_there(study: Study, first: Round) -> None:
     fix_key(first)
     fresh = again(first)

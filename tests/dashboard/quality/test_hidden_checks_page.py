@@ -186,7 +186,6 @@ def test_failed_checks_are_among_a_persons_figures_with_the_evidence(boss: Clien
     assert {(row["checks_answered"], row["checks_failed"]) for row in rows} == {("3", "0"), ("3", "3")}
 
 
-@pytest.mark.torture
 def test_the_list_takes_the_same_queries_for_many_checks(boss: Client, study: Study) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:

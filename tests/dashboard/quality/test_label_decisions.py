@@ -185,7 +185,6 @@ def test_labels_of_a_story_that_lacks_votes_are_open(expert: Client, study: Stud
     assert "<strong>Location</strong>" not in expert.get(here).content.decode()
 
 
-@pytest.mark.torture
 def test_pages_of_decisions_ask_no_more_with_more_decisions(expert: Client, study: Study) -> None:
     first, second = Story.objects.filter(study=study, role=Story.Role.MAIN).order_by("story_id")
     pages = [f"/studies/{study.slug}/quality/decisions/{end}" for end in ("", f"of/{first.story_id}/")]

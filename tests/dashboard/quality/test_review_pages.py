@@ -9,7 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
@@ -305,6 +308,31 @@ def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
         "0",
         "1",
     )
+
+
+def test_a_sample_costs_the_same_however_many_answers_it_holds(researcher: Client) -> None:
+    study = builders.make_study("many", stories=6, votes_per_story=1)
+    for one in builders.qualified(study, 3):
+        for _ in range(2):  # one for each sample, whoever is drawn
+            builders.vote(one)
+    now, rosa = timezone.now(), User.objects.get(username="rosa")
+    actions.set_role(study=study, user=rosa, role=Membership.Role.RESEARCHER, by=None, now=now)
+    asked = []
+    for size in (1, 3):
+        sample = actions.draw_sample(
+            study=study, kind=ReviewSample.Kind.RANDOM, people=size, per_person=1, by=None, now=now
+        )
+        for item in sample.items.all():
+            actions.spot_check(
+                vote=item.vote, item=item, decision=SpotCheck.Decision.ACCEPT, reason="", by=rosa, now=now
+            )
+        here = reverse("dashboard:review_sample", args=[study.slug, sample.pk])
+        researcher.get(here)
+        with CaptureQueriesContext(connection) as queries:
+            response = researcher.get(here)
+        assert len(response.context["rows"]) == len(response.context["people"]) == size
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
 
 
 def assert_cells(page: str, *cells: str) -> None:

@@ -201,7 +201,6 @@ def test_a_stream_holds_few_events_however_many_there_are(
     assert all("LIMIT 4" in query["sql"] for query in queries)
 
 
-@pytest.mark.torture
 def test_a_page_costs_as_many_queries_however_long_the_log_is(study: Study, desk: Client) -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
