@@ -1,7 +1,7 @@
 """Set a study's design, and reserve annotators' sets by it. See docs/adr/0041."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -102,12 +102,14 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
     taken = slots_taken(of)
     reserve(
         person=person,
-        chosen=chosen,
-        values=lambda item: {
-            "slot": _first_free(taken[item.pk], study.votes_per_story),
-            "stratum": of[item.pk],
-            "place": _first_free(places[person.pk, of[item.pk].pk], of[item.pk].load),
-            "load": of[item.pk].load,
+        chosen={
+            item: {
+                "slot": _first_free(taken[item.pk], study.votes_per_story),
+                "stratum": stratum,
+                "place": _first_free(places[person.pk, stratum.pk], stratum.load),
+                "load": stratum.load,
+            }
+            for item, stratum in chosen.items()
         },
         taken=taken,
         before=person.stories_submitted,
@@ -120,8 +122,7 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
 def reserve(
     *,
     person: Enrollment,
-    chosen: Collection[design.Candidate],
-    values: Callable[[design.Candidate], Mapping[str, Any]],
+    chosen: Mapping[design.Candidate, Mapping[str, Any]],
     taken: Mapping[int, Collection[int | None]],
     before: int,
     now: datetime,
@@ -129,8 +130,8 @@ def reserve(
 ) -> None:
     """Reserve the items for the annotator, after ``before`` others, in a seeded order of their own.
 
-    ``values`` returns an item's slot and the other fields of its assignment, and ``taken`` holds these slots
-    once it was called. Stories of which all slots are taken are marked as full. Callers hold the locks of the
+    ``chosen`` has the slot and the other fields of each item's assignment. ``taken`` has these slots among
+    all that are taken: stories without another one are marked as full. Callers hold the locks of the
     enrollment and of the stories, in their transaction.
     """
     study = person.study
@@ -145,7 +146,7 @@ def reserve(
             option_seed=person.option_seed,
             served_at=now,
             lease_expires_at=until,
-            **values(item),
+            **chosen[item],
         )
         for number, item in enumerate(served, start=1)
     ]

@@ -84,8 +84,7 @@ def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None,
     for person, slots in lists.given.items():
         reserve(
             person=person,
-            chosen=slots,
-            values=lambda item, slots=slots: {"slot": slots[item], "given": True},  # type: ignore[misc]
+            chosen={item: {"slot": slot, "given": True} for item, slot in slots.items()},
             taken=lists.taken,
             before=person.stories_submitted + lists.held[person.pk],
             now=now,

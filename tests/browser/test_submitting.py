@@ -41,7 +41,7 @@ with_and_without_scripts = pytest.mark.parametrize(
         pytest.param(False, id="without scripts", marks=pytest.mark.torture),
     ],
 )
-"""What the server does without scripts is proven by requests every day."""
+"""Forms without scripts: requests prove every day how the server answers them."""
 
 
 @pytest.fixture

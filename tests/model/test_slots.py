@@ -35,7 +35,7 @@ MEGABYTES, SECONDS = 1500, 280
 PLAIN, DESIGNED, NAMED, ADAPTIVE = 1, 2, 4, 8
 """Kinds of studies, whose sum is STUDIES in the model."""
 BOUNDS = {"DECISIONS": 1, "ABOUT_ONE": 0, "STUDIES": PLAIN + DESIGNED, "CUT": 0, "WITHOUT": 0}
-"""What the checker reads from its environment: compiling it is more work than most searches."""
+"""Bounds that the checker reads from its environment: compiling it costs more than most searches."""
 READ_ONCE = '-D{name}_GIVEN=({{ static int n = -1; n < 0 ? (n = atoi(getenv("{name}"))) : n; }})'
 
 

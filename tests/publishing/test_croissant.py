@@ -54,7 +54,7 @@ def no_network(*_: object) -> None:
 
 
 def read(place: Path) -> tuple[dict[str, Any], str]:
-    """What mlcroissant finds in a release, or why it refuses it; and its warnings on the way."""
+    """Read a release with mlcroissant: return its records, or why it refuses them, and its warnings."""
     import mlcroissant  # loaded here: every worker imports this module
 
     said = io.StringIO()

@@ -1,4 +1,4 @@
-"""How far a build has come, as others see it, also when its worker has died."""
+"""The progress of a build as others see it, also after its worker has died."""
 
 from __future__ import annotations
 

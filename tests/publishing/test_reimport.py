@@ -45,7 +45,7 @@ def release(releases_root: Path) -> Release:
 
 @built_once
 def _release() -> Release:
-    """Of 12 stories: some kept, some dropped, some with too few votes or none."""
+    """A study of 12 stories: some kept, some dropped, some with too few votes or none."""
     study = judged_study("first", random_forms(5, 12), license="CC0-1.0")
     actions.close_study(study=study, by=None, now=timezone.now())
     return published(study)

@@ -67,7 +67,7 @@ def first_release() -> Release:
 
 @built_once
 def two_releases() -> tuple[Release, Release]:
-    """The same votes by two rules."""
+    """Two releases of the same votes, made by two filters."""
     first = first_release()
     return first, published(first.study, filter_name="two-of-three")
 

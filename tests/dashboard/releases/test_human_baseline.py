@@ -345,7 +345,7 @@ def test_the_page_draws_after_a_form(release: Release, boss: Client) -> None:
 
 
 def test_what_is_not_there_has_no_page(release: Release, boss: Client) -> None:
-    """Who may open the others: see test_human_baseline_roles."""
+    """The roles that may open other pages are in test_human_baseline_roles."""
     study, _ = drawn(release)
     for page, arguments in (
         ("human_baseline", ["pilot"]),

@@ -1,4 +1,4 @@
-"""What alerts are sent to: mails that go out at once, and a receiver of webhooks."""
+"""Receivers of alerts: mails that go out at once, and a server for webhooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What causes an alert, and that an alert is written with its cause."""
+"""Events that cause an alert, which is written together with its cause."""
 
 from __future__ import annotations
 

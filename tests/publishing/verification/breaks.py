@@ -1,4 +1,4 @@
-"""What a broken release is, whose hashes are right. What can be found at once is broken at once."""
+"""Broken releases whose hashes are right. Breaks that can be found together are made together."""
 
 from __future__ import annotations
 
