@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,8 +13,34 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.db import transaction
 
-from tests.recruitment.handed_in import Desk
+from recruitment.models import Submission
+from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import Desk, approve
 from tomannot.celery import app
+
+
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
+    """A desk with one submission that waits for a decision."""
+    study = builders.make_study(stories=6, pay_rate=Decimal("15.00"))
+    with MTurkDouble() as double:
+        desk = Desk(double, study, replace(STORIES, seats=4, seats_per_posting=2))
+        desk.hand_in()
+        yield desk
+
+
+@pytest.fixture
+def work(desk: Desk) -> Submission:
+    return Submission.objects.get()
+
+
+@pytest.fixture
+def paid_work(desk: Desk, work: Submission) -> Submission:
+    """The submission, approved."""
+    desk.send(approve(work))
+    return work
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -16,36 +13,11 @@ from recruitment.actions import payment_delivery
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Payment, Submission
-from tests import builders
 from tests.doubles.mturk.faults import Fault
-from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, approve, bonus, reject
 
 pytestmark = pytest.mark.django_db
 State, Kind = Payment.State, Payment.Kind
-
-
-@pytest.fixture(scope="module")
-def built(module_transaction: None) -> Iterator[Desk]:
-    """A desk with one submission that waits for a decision."""
-    study = builders.make_study(stories=6, pay_rate=Decimal("15.00"))
-    with MTurkDouble() as double:
-        desk = Desk(double, study, replace(STORIES, seats=4, seats_per_posting=2))
-        desk.hand_in()
-        yield desk
-
-
-@pytest.fixture
-def work(desk: Desk) -> Submission:
-    return Submission.objects.get()
-
-
-@pytest.fixture
-def paid_work(desk: Desk, work: Submission) -> Submission:
-    """The submission, approved."""
-    desk.send(approve(work))
-    return work
 
 
 def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(

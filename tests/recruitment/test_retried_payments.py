@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,37 +19,12 @@ from recruitment.models import Campaign, Grant, Payment, Submission
 from recruitment.mturk.marketplace import MechanicalTurk
 from recruitment.queue import FIRST_PAUSE, LONGEST_PAUSE
 from recruitment.reconciliation.queries import to_top_up
-from tests import builders
-from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, approve, bonus, reject
 
 pytestmark = pytest.mark.django_db
 State, Kind = Payment.State, Payment.Kind
 TOO_LATE = 200
 """Days after which a bonus is refused: they are paid for half a year."""
-
-
-@pytest.fixture(scope="module")
-def built(module_transaction: None) -> Iterator[Desk]:
-    """A desk with one submission that waits for a decision."""
-    study = builders.make_study(stories=6, pay_rate=Decimal("15.00"))
-    with MTurkDouble() as double:
-        desk = Desk(double, study, replace(STORIES, seats=4, seats_per_posting=2))
-        desk.hand_in()
-        yield desk
-
-
-@pytest.fixture
-def work(desk: Desk) -> Submission:
-    return Submission.objects.get()
-
-
-@pytest.fixture
-def paid_work(desk: Desk, work: Submission) -> Submission:
-    """The submission, approved."""
-    desk.send(approve(work))
-    return work
 
 
 def retryable(*payments: Payment) -> set[int]:
