@@ -7,7 +7,7 @@ UV_COMPILE := ../$(RUN)/uv pip compile --quiet --universal --python-version 3.11
 	--no-header --no-emit-index-url --no-emit-find-links
 # mypy's Django plugin reads the settings; no server is needed at these addresses.
 NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis://absent.invalid/0 SECRET_KEY=none
-PYTEST := $(RUN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := $(RUN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 ARGS ?=
 
 .DEFAULT_GOAL := help

@@ -35,8 +35,8 @@ class RemovableAdmin(ReadOnlyAdmin):
     has_delete_permission = ModelAdmin.has_delete_permission
 
 
-show(Authenticator, "user", "type", "created_at", "last_used_at", hidden=("data",), base=RemovableAdmin)
-show(SocialAccount, "user", "uid", "date_joined", hidden=("extra_data",), base=RemovableAdmin)
+show(Authenticator, "user", "type", "created_at", "last_used_at", exclude=("data",), base=RemovableAdmin)
+show(SocialAccount, "user", "uid", "date_joined", exclude=("extra_data",), base=RemovableAdmin)
 show(Annotator, "id", "created_at", "erased_at")
 show(
     PlatformIdentity,
@@ -45,7 +45,7 @@ show(
     "platform",
     "environment",
     "created_at",
-    filters=("platform", "environment"),
+    list_filter=("platform", "environment"),
 )
 
 

@@ -12,7 +12,6 @@ class AccountsConfig(AppConfig):
     default = True
 
     def ready(self) -> None:
-        """Make migrations fast."""
         render_less()
         if settings.OPENID_ISSUER:
             import_module("accounts.openid")  # registers the provider

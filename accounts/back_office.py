@@ -1,6 +1,6 @@
 """The back office: Django's admin with the Unfold theme. It shows every record and changes accounts only."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
@@ -33,8 +33,6 @@ class BackOfficeSite(UnfoldAdminSite):
 
 
 class _ReadOnly:
-    """Forbid every change."""
-
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
@@ -50,8 +48,6 @@ class ReadOnlyAdmin(_ReadOnly, ModelAdmin):
 
 
 class ReadOnlyInline(_ReadOnly, TabularInline):
-    """Read-only related rows."""
-
     extra = 0
     can_delete = False
     hide_title = True
@@ -64,24 +60,10 @@ def inline(model: type[Model], *fields: str) -> type[ReadOnlyInline]:
 
 
 def show(
-    model: type[Model],
-    *columns: str,
-    filters: Sequence[str] = (),
-    search: Sequence[str] = (),
-    hidden: Sequence[str] = (),
-    inlines: Sequence[type[TabularInline]] = (),
-    base: type[ReadOnlyAdmin] = ReadOnlyAdmin,
+    model: type[Model], *columns: str, base: type[ReadOnlyAdmin] = ReadOnlyAdmin, **options: Any
 ) -> None:
-    """List a model in the back office, read-only.
-
-    ``columns`` are those of the list, ``filters`` and ``search`` the fields to narrow it by, ``hidden`` the
-    fields that a record's own page leaves out, ``inlines`` the related rows below it.
-    """
-    attributes = {
-        "list_display": columns,
-        "list_filter": tuple(filters),
-        "search_fields": tuple(search),
-        "exclude": tuple(hidden),
-        "inlines": tuple(inlines),
-    }
+    """List a model in the back office with these columns, read-only, with options that a ModelAdmin has."""
+    if unknown := [name for name in options if not hasattr(base, name)]:
+        raise TypeError(f"A ModelAdmin has no {', '.join(unknown)}.")
+    attributes = {"list_display": columns, **options}
     admin.site.register(model, type(f"{model.__name__}Admin", (base,), attributes))

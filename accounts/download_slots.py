@@ -10,7 +10,7 @@ takes nothing more is the proxy's to disconnect (docs/operators.md), and merely 
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -87,15 +87,13 @@ class TooSlow(Exception):
 class Limited(Iterator[Any]):
     """The pieces of a stream, for :data:`LONGEST` at most. Ending or closing it frees its slot."""
 
-    def __init__(
-        self, pieces: Iterator[Any], held: Held, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._pieces, self._held, self._clock = pieces, held, clock
-        self._until = clock() + LONGEST.total_seconds()
+    def __init__(self, pieces: Iterator[Any], held: Held) -> None:
+        self._pieces, self._held = pieces, held
+        self._until = time.monotonic() + LONGEST.total_seconds()
 
     def __next__(self) -> Any:
         try:
-            if self._clock() > self._until:
+            if time.monotonic() > self._until:
                 raise TooSlow(f"A stream was still being read after {LONGEST}, and was ended.")
             return next(self._pieces)
         except BaseException:

@@ -48,7 +48,6 @@ class ClosedDoor(DefaultSocialAccountAdapter):
 
 
 def refused(request: HttpRequest, text: str, *, status: int) -> HttpResponse:
-    """Render the reason for which somebody is not let in."""
     return render(request, "accounts/not_let_in.html", {"text": text}, status=status)
 
 
@@ -88,8 +87,6 @@ class CheckedTokens(OpenIDConnectOAuth2Adapter):
 
 
 class Provider(OpenIDConnectProvider):
-    """The provider of ``settings.OPENID_ISSUER``."""
-
     oauth2_adapter_class = CheckedTokens
 
     def redirect(self, request: HttpRequest, process: str, next_url: Any = None, **_more: Any) -> Any:

@@ -28,6 +28,16 @@ def optional_time(help_text: Any = "") -> models.DateTimeField[datetime | None, 
     return models.DateTimeField(null=True, blank=True, help_text=help_text)
 
 
+def optional_number(help_text: Any) -> models.PositiveSmallIntegerField[int | None, int | None]:
+    """Return a field for a small number that not every row has."""
+    return models.PositiveSmallIntegerField(null=True, blank=True, help_text=help_text)
+
+
+def optional_text(max_length: int, help_text: Any) -> models.CharField[str, str]:
+    """Return a field for a short text, empty if there is none."""
+    return models.CharField(max_length=max_length, blank=True, help_text=help_text)
+
+
 def flag(help_text: Any = "", *, initial: bool = False) -> models.BooleanField[bool, bool]:
     """Return a field that is ``initial`` in rows which do not say, those of earlier versions too."""
     return models.BooleanField(default=initial, db_default=initial, help_text=help_text)
@@ -86,7 +96,6 @@ def _trigger(
     *,
     condition: pgtrigger.Condition | None = None,
 ) -> pgtrigger.Trigger:
-    """Make a trigger that runs ``func`` (PL/pgSQL) on a row before or after the operation."""
     return pgtrigger.Trigger(name=name, operation=operation, when=when, func=func, condition=condition)
 
 

@@ -8,19 +8,16 @@ from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.deprecation import MiddlewareMixin
 
 
-class RequireSecondFactor:
+class RequireSecondFactor(MiddlewareMixin):
     """Lead researchers without a second factor from their pages to the one that sets it up."""
 
     def __init__(self, get_response: Any) -> None:
         if not settings.SECOND_FACTOR_REQUIRED:
             raise MiddlewareNotUsed
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = self.get_response(request)
-        return response
+        super().__init__(get_response)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         """Leave annotators, public pages, and the pages of the account itself alone."""

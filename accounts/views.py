@@ -32,8 +32,6 @@ class LimitsGuesses(ProcessFormView):
 
 
 class SignIn(LimitsGuesses, views.LoginView):
-    """The researchers' sign-in page."""
-
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
 
@@ -62,21 +60,12 @@ def openid(request: HttpRequest, step: str) -> HttpResponse:
 
 
 def too_many(request: HttpRequest, until: datetime) -> HttpResponse:
-    """Answer with 429 and when to try again."""
     response = render(request, "accounts/too_many_sign_ins.html", status=429)
     response["Retry-After"] = str(int((until - clock.now()).total_seconds()) + 1)
     return response
 
 
-class SignOut(views.LogoutView):
-    """End the session; by POST only."""
-
-    next_page = "dashboard:home"
-
-
 class ChangePassword(LimitsGuesses, views.PasswordChangeView):
-    """Change the password, given the old one."""
-
     template_name = "accounts/password.html"
     success_url = reverse_lazy("dashboard:studies")
 

@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.rate_limits import LOGGED_ADDRESSES, WRONG_LINKS, RateLimited, client_of, retry_at
 from annotation import actions
 from annotation.models import Enrollment, Study, WorkSession
+from annotation.refusals import texts_of
 from annotation.requests import extended
 from annotation.sql import get_person
 from annotation.tokens import ExpiredToken, InvalidToken, meant_by, read_visit_token
@@ -142,57 +143,19 @@ def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return render(request, "pages/message.html", context, status=403)
 
 
-_OPEN_AGAIN = _(
-    "Please open the assignment again on the site that sent you. Everything you saved is still there."
-)
-_GIVE_BACK = _("To return it, click “Return” beside this page, so that somebody else can take it.")
+class LinkProblem(enum.StrEnum):
+    """A reason why a link does not work. The template of refusals says what to do about it."""
 
+    WRONG = "link_wrong"
+    EXPIRED = "link_expired"
+    REVOKED = "link_revoked"
+    GONE = "link_gone"
+    FORGOTTEN = "link_forgotten"
 
-class LinkProblem(enum.Enum):
-    """A reason why a link does not work: HTTP status, heading, and what to do about it."""
-
-    WRONG = (
-        404,
-        _("This link does not work"),
-        _(
-            "It may have been cut off when it was copied. Open the link you were sent again, or copy "
-            "the whole link. If it still doesn’t work, write to the people who invited you."
-        ),
-    )
-    EXPIRED = (
-        410,
-        _("This page has been open for too long"),
-        _(
-            "Open your personal link again, or open the study again on the site that sent you. "
-            "Everything you saved is still there."
-        ),
-    )
-    REVOKED = (
-        410,
-        _("This link has been replaced"),
-        _(
-            "The old link no longer works, so that nobody else can use it. Open the newest link you "
-            "were sent, or write to the people who invited you. Everything you saved is still there."
-        ),
-    )
-    GONE = (
-        410,
-        _("This visit is no longer in our records"),
-        _(
-            "We had to restore our records from an older copy, which does not have it. Open your personal "
-            "link again, or open the study again on the site that sent you. If that doesn’t work, write to "
-            "the people who invited you."
-        ),
-    )
-    FORGOTTEN = (
-        410,
-        _("Your personal data has been deleted"),
-        _(
-            "You left, and we deleted everything that said who you are, as you asked. To prevent "
-            "double answers, your account can’t be opened again. Thank you for your time. If you "
-            "have a question, write to the people who invited you."
-        ),
-    )
+    @property
+    def status(self) -> int:
+        """Return the HTTP status of a page that says so: the link never worked, or no longer works."""
+        return 404 if self is LinkProblem.WRONG else 410
 
 
 def wrong_link(request: HttpRequest, token: str = "") -> HttpResponse:
@@ -235,15 +198,16 @@ def _dead_link(
     if session is None or not session.framed:
         return link_problem(request, problem)
     extended(request).work_session = session
-    status, heading, text = problem.value
-    text = text if problem is LinkProblem.FORGOTTEN else _OPEN_AGAIN
+    heading, text = texts_of(problem)
+    open_again, give_back = texts_of("framed_visit_over")
+    text = text if problem is LinkProblem.FORGOTTEN else open_again
     lost = gettext("What you just sent was not saved.") if request.POST else ""
     context = {
         "study": session.enrollment.study,
         "heading": heading,
-        "text": "\n\n".join(filter(None, [str(text), str(_GIVE_BACK), lost])),
+        "text": "\n\n".join(filter(None, [text, give_back, lost])),
     }
-    return may_be_framed(render(request, "pages/message.html", context, status=status))
+    return may_be_framed(render(request, "pages/message.html", context, status=problem.status))
 
 
 def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
@@ -251,7 +215,7 @@ def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
 
     The page also says whether a form sent to that link was saved.
     """
-    status, heading, text = problem.value
+    heading, text = texts_of(problem)
     context: dict[str, Any] = {"heading": heading, "text": text}
     if request.POST and request.headers.get("HX-Request") and problem is not LinkProblem.FORGOTTEN:
         kept = gettext(  # only answers to stories are sent by htmx; the device keeps them
@@ -263,7 +227,7 @@ def link_problem(request: HttpRequest, problem: LinkProblem) -> HttpResponse:
         context["text"] = f"{text}\n\n{gettext('What you just sent was not saved.')}"
     if settings.SENDS_MAIL and problem is not LinkProblem.FORGOTTEN:
         context["actions"] = [{"label": _("Send me my link again"), "url": reverse("link:again")}]
-    return render(request, "pages/message.html", context, status=status)
+    return render(request, "pages/message.html", context, status=problem.status)
 
 
 def too_many(request: HttpRequest, later: datetime, *, what: Text = FROM_YOUR_NETWORK) -> HttpResponse:

@@ -43,9 +43,8 @@ def fixed_settings(*, state: str, has_stories: bool) -> dict[str, str]:
     if state != "draft":
         opened = _("The study has been opened, and people know it by this form.")
         fixed = dict.fromkeys(("protocol", "option_order", "serving_seed"), opened)
-        fixed["votes_per_story"] = _(
-            "The study has been opened: every story must be decided by the same number of votes."
-        )
+        decided = _("The study has been opened: every story must be decided by the same rule.")
+        fixed |= dict.fromkeys(("votes_per_story", "most_votes", "decided_by"), decided)
         fixed["currency"] = _("The study has been opened: people agreed to be paid in it.")
         answered = _("The study has been opened: people answered because of it.")
         fixed |= dict.fromkeys(("intake_questions", "intake_group"), answered)

@@ -10,11 +10,12 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from annotation.models import InstructionText
 from annotation.ordering import ordered
-from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Row, field_name
+from annotation.protocols.base import Instructions, Part, Protocol
+from annotation.protocols.questions import Option, Question, Row, SeveralOf, field_name
 from tomannot.cache import local as cache
 
 RENDERED_SECONDS = 3600
@@ -46,6 +47,8 @@ class RowField:
     error: str
     suggested: str = ""
     """The option that the item suggests, where the form comes with other answers."""
+    given: str = ""
+    """The answer so far: the key of an option, or words."""
 
     @property
     def are_numbers(self) -> bool:
@@ -64,6 +67,8 @@ class RowGroup:
 
     row: Row
     cells: tuple[tuple[Question, RowField], ...]
+    is_open: bool
+    """True if the person adds the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,24 @@ class QuestionField:
     rows: tuple[RowField, ...]
     groups: tuple[RowGroup, ...] = ()
     """The rows of the item instead, if they are asked one by one."""
+    only_after: str = ""
+    """The answers after which the question is asked, in words."""
+
+    @property
+    def plain_rows(self) -> tuple[RowField, ...]:
+        """Return the rows of which one answer each is asked for."""
+        return () if isinstance(self.question, SeveralOf) else self.rows
+
+    @property
+    def is_needed(self) -> bool:
+        """Return True if everybody must answer the question."""
+        return not (self.question.optional or self.question.only_after)
+
+    @property
+    def after(self) -> str:
+        """Return the earlier question and those answers to it after which this one is asked, in words."""
+        question, options = self.question.only_after or ("", ())
+        return " ".join((question, *options))
 
     @property
     def is_long(self) -> bool:
@@ -121,19 +144,35 @@ def question_fields(
             name, offered = field_name(question.key, row.key), options
             if row.options:
                 offered = ordered(row.options, question, option_seed)
-            answers = _option_fields(name, offered, answered.get(name))
-            rows.append(RowField(row, name, answers, errors.get(name, ""), suggested.get(name, "")))
-        fields.append(QuestionField(question, number, parts, tuple(rows)))
+            given = answered.get(name, "")
+            answers = _option_fields(name, offered, given)
+            rows.append(RowField(row, name, answers, errors.get(name, ""), suggested.get(name, ""), given))
+        after = _after(protocol, question)
+        fields.append(QuestionField(question, number, parts, tuple(rows), only_after=after))
     heading = protocol.by_row
-    return [_by_row(heading, protocol.parts(item), fields)] if heading else fields
+    if heading is None:
+        return fields
+    return [_by_row(heading, protocol.parts(item), fields, is_open=protocol.open_table is not None)]
 
 
-def _by_row(heading: Question, item_parts: tuple[Part, ...], fields: list[QuestionField]) -> QuestionField:
+def _after(protocol: Protocol, question: Question) -> str:
+    """Return the answers after which a question is asked in words, or ""."""
+    if question.only_after is None:
+        return ""
+    earlier, options = protocol.question(question.only_after[0]), question.only_after[1]
+    answers = [str(option.label) for option in earlier.options if option.key in options]
+    told = gettext("Only after “%(answers)s” to “%(question)s”.")
+    return told % {"answers": "”, “".join(answers), "question": earlier.title}
+
+
+def _by_row(
+    heading: Question, item_parts: tuple[Part, ...], fields: list[QuestionField], *, is_open: bool
+) -> QuestionField:
     """Return one field with a group per row of the item, which holds the row of every question."""
     ((_, parts),) = _parts_above((heading,), item_parts)
     questions = [field.question for field in fields]
     groups = [
-        RowGroup(cells[0].row, tuple(zip(questions, cells, strict=True)))
+        RowGroup(cells[0].row, tuple(zip(questions, cells, strict=True)), is_open)
         for cells in zip(*(field.rows for field in fields), strict=True)
     ]
     return QuestionField(heading, 1, parts, (), tuple(groups))
@@ -228,7 +267,7 @@ def _marked(text: str, known: Iterable[str]) -> SafeString:
     )
 
 
-def _option_fields(name: str, options: tuple[Option, ...], chosen: str | None) -> tuple[OptionField, ...]:
+def _option_fields(name: str, options: tuple[Option, ...], chosen: str) -> tuple[OptionField, ...]:
     are_digits = {option.key for option in options} <= set(digits)
     return tuple(
         OptionField(

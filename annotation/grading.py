@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from annotation.protocols.base import FormCell
+from annotation.protocols.questions import FormCell
 
 
 class Cell(NamedTuple):

@@ -19,14 +19,9 @@ from django.utils.translation import gettext as _
 
 from annotation.errors import WrongState
 
-ANSWERS = 0x746F6D62
-"""The first half of the lock's key ("tomb"); the second is the study's id."""
-IMPORT = 0x746F6D63
-"""The first half of the lock's key ("tomc"); the second is the import's id."""
-FILES = 0x746F6D64
-"""The first half of the lock's key ("tomd"); the second is the study's id."""
-RELEASE = 0x746F6D61
-"""The first half of the lock's key ("toma"); the second is the id of a release that is being built."""
+RELEASE, ANSWERS, IMPORT, FILES = 0x746F6D61, 0x746F6D62, 0x746F6D63, 0x746F6D64
+"""First halves of the locks' keys ("toma" and so on). The second is the id of the release that is being
+built, of the import, and of the study for :data:`ANSWERS` and :data:`FILES`."""
 NOTICED_WITHIN = timedelta(seconds=2)
 """The time after which the database ends a session whose process is gone, even during a statement."""
 

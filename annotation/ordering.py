@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from annotation.hidden_checks import drawn
-from annotation.protocols.base import Option, Question
+from annotation.protocols.questions import Option, Question
 
 _SEED_BITS = 31
 

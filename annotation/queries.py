@@ -1,16 +1,18 @@
 """Queries about an annotator's own work: votes, pay, warnings, and the state of their test."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from annotation import rules
 from annotation.hidden_checks import most_checks_among
 from annotation.models import (
     HELD,
+    Adjudication,
     Answer,
     Assignment,
     CheckOption,
@@ -18,13 +20,13 @@ from annotation.models import (
     Enrollment,
     Event,
     Exclusion,
-    Skip,
     Story,
     Study,
     Vote,
     WorkSession,
 )
-from annotation.protocols.base import Protocol, Question
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import Choice, Question
 from annotation.protocols.tables import cells_as_read
 from annotation.rules import Reason
 from annotation.strata import lacking_of, usable_checks, with_strata
@@ -52,8 +54,8 @@ def stories_left(enrollment: Enrollment, *, at_most: int) -> int:
     """Return the number of stories that the annotator holds or could be given now, up to ``at_most``."""
     theirs = Assignment.objects.filter(enrollment=enrollment)
     held = theirs.filter(state__in=HELD).count()
-    if held >= at_most:
-        return at_most
+    if held >= at_most or enrollment.study.only_given:
+        return min(at_most, held)
     had = theirs.filter(story=OuterRef("pk")).exclude(state=Assignment.State.EXPIRED)
     free = Story.objects.filter(~Exists(had), study=enrollment.study_id, has_free_slot=True)
     if not enrollment.study.stratum_field:
@@ -121,9 +123,15 @@ def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int |
     return found.order_by("-revision").first()
 
 
+def has_read_before(assignment: Assignment) -> bool:
+    """Return whether the annotator has answered the version of the story before this one."""
+    old = Assignment.objects.filter(story__revised_to__after=assignment.story_id, votes__revision=1)
+    return old.filter(enrollment=assignment.enrollment_id).exists()
+
+
 def answered_fields(vote: Vote) -> dict[str, str]:
     """Return a vote's answers as form values."""
-    return {answer.choice.field: answer.option for answer in vote.answers.all()}
+    return {answer.choice.field: answer.choice.option for answer in vote.answers.all()}
 
 
 def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
@@ -131,18 +139,17 @@ def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
     item = protocol.parse(vote.assignment.story.content)
     given = answered_fields(vote)
     cells = cells_as_read(protocol, item)
-    return [(cell.title, cell.labels.get(given.get(cell.field, ""), "")) for cell in cells]
+    said = [(cell, given.get(cell.field, "")) for cell in cells]
+    return [
+        (cell.title, answer if cell.question.key in protocol.written else cell.labels.get(answer, ""))
+        for cell, answer in said
+        if answer or not protocol.open_table
+    ]
 
 
 def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     """Summarise the annotator's work so far."""
-    newest = Vote.objects.filter(assignment__enrollment=enrollment, revision=1).order_by("-pk")[:PACE_OF]
-    seconds = [vote.seconds_on_task for vote in newest]
-    if not seconds and enrollment.stories_skipped:
-        skips = Skip.objects.in_force().filter(assignment__enrollment=enrollment, credited=True)
-        taken = skips.annotate(taken=F("skipped_at") - F("assignment__served_at")).order_by("-pk")
-        seconds = [time.total_seconds() for time in taken.values_list("taken", flat=True)[:PACE_OF]]
-    pace = rules.pace_of(seconds)
+    pace = _paces("e.id", enrollment.pk).get(enrollment.pk)
     stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
     if pace is None:
         return WorkSoFar(stories, None, None)
@@ -156,14 +163,14 @@ _NEWEST = """
         FROM annotation_enrollment e
         JOIN annotation_assignment a ON a.enrollment_id = e.id
         JOIN annotation_vote v ON v.assignment_id = a.id AND v.revision = 1
-        WHERE e.study_id = %(study)s
+        WHERE {of} = %(id)s
         UNION ALL
         SELECT e.id, extract(epoch FROM k.skipped_at - a.served_at),
                row_number() OVER (PARTITION BY e.id ORDER BY a.id DESC)
         FROM annotation_enrollment e
         JOIN annotation_assignment a ON a.enrollment_id = e.id AND a.state = 'skipped'
         JOIN annotation_skip k ON k.assignment_id = a.id AND k.credited
-        WHERE e.study_id = %(study)s AND NOT EXISTS (
+        WHERE {of} = %(id)s AND NOT EXISTS (
             SELECT FROM annotation_assignment had JOIN annotation_vote v ON v.assignment_id = had.id
             WHERE had.enrollment_id = e.id)
     ) AS newest WHERE place <= %(most)s GROUP BY enrollment_id
@@ -173,10 +180,14 @@ _NEWEST = """
 def paces_of(study: Study) -> dict[int, rules.Pace | None]:
     """Return the pace of each enrollment with votes, or else with paid skips.
 
-    It equals that of :func:`work_so_far` to the last digit: annotators read one and are paid by the other.
+    It is that of :func:`work_so_far`: annotators read one and are paid by the other.
     """
+    return _paces("e.study_id", study.pk)
+
+
+def _paces(column: str, number: int) -> dict[int, rules.Pace | None]:
     with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, {"study": study.pk, "most": PACE_OF})
+        cursor.execute(_NEWEST.format(of=column), {"id": number, "most": PACE_OF})
         return {
             person: rules.pace_of([float(second) for second in seconds])
             for person, seconds in cursor.fetchall()
@@ -250,3 +261,31 @@ def kept_out(enrollment: Enrollment) -> Reason | None:
         qualified_there=study.qualified_through_id is not None and there.exists(),
         excluded=Exclusion.objects.filter(study=study, annotator=annotator).exists(),
     )
+
+
+def votes_wanted(study: Study) -> int:
+    """Return how many votes the study's stories want, as far as known now where the number is adaptive."""
+    wanted = Story.objects.wanted().filter(study=study)
+    votes = wanted.aggregate(votes=Sum(F("extra_votes") + study.votes_per_story, default=0))["votes"]
+    return int(votes)
+
+
+def has_all_votes(story: Story) -> bool:
+    """Return True if the story has as many counted votes as its study asks for; leases do not count."""
+    votes = Vote.objects.counted().filter(assignment__story=story).count()
+    return votes >= story.study.votes_per_story
+
+
+def lists_of(stories: Iterable[int]) -> dict[int, dict[str, list[Choice]]]:
+    """Return what people listed about these stories in counted votes, by story and pseudonym."""
+    votes = Vote.objects.counted().filter(assignment__story__in=list(stories))
+    found: dict[int, dict[str, list[Choice]]] = {}
+    for vote in votes.select_related("assignment__enrollment").prefetch_related("answers"):
+        people = found.setdefault(vote.assignment.story_id, {})
+        people[vote.assignment.enrollment.pseudonym] = [answer.choice for answer in vote.answers.all()]
+    return found
+
+
+def standing_of(story: Story) -> dict[str, Adjudication]:
+    """Return the newest decision about each field of a story."""
+    return {one.field: one for one in story.adjudications.standing()}

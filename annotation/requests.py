@@ -1,4 +1,4 @@
-"""Declare for the type checker what middleware and our decorators add to a request."""
+"""Requests with what middleware and decorators add to them, for the type checker."""
 
 import enum
 from typing import cast
@@ -13,13 +13,13 @@ class Request(HttpRequest):
     """A request with everything that may be added to it."""
 
     htmx: HtmxDetails
-    """By django-htmx, to every request."""
+    """Added by django-htmx to every request."""
     study: Study
     rights: frozenset[enum.Enum]
-    """By :func:`annotation.rights.study_page`."""
+    """Added by :func:`annotation.rights.study_page`."""
     work_session: WorkSession | None
     is_claimed: bool
-    """By :func:`annotation.access.annotator_page`."""
+    """Added by :func:`annotation.access.annotator_page`."""
 
 
 def extended(request: HttpRequest) -> Request:

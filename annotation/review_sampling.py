@@ -22,23 +22,16 @@ class Candidate:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A drawn vote and its flag (empty: drawn at random)."""
-
-    vote: int
-    flag: str = ""
-
-
 def shuffled(seed: int, numbers: Iterable[int]) -> list[int]:
     """Order the numbers by SHA-256 of ``seed:number``, like the serving order (``rules.order_key``)."""
     return sorted(numbers, key=lambda number: hashlib.sha256(f"{seed}:{number}".encode()).digest())
 
 
-def draw(candidates: Sequence[Candidate], *, seed: int, per_person: int, flagged: bool) -> list[Drawn]:
+def draw(candidates: Sequence[Candidate], *, seed: int, per_person: int, flagged: bool) -> dict[int, str]:
     """Draw at most ``per_person`` votes of each annotator, in an order that mixes annotators.
 
-    ``flagged``: only votes with a flag; ``alone`` takes precedence over ``quick``.
+    Return each with its flag (empty: drawn at random). ``flagged``: only votes with a flag; ``alone`` takes
+    precedence over ``quick``.
     """
     by_person: dict[int, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
@@ -49,7 +42,7 @@ def draw(candidates: Sequence[Candidate], *, seed: int, per_person: int, flagged
         of_person = {candidate.vote: flag_of(candidate) for candidate in theirs}
         wanted = [vote for vote in of_person if of_person[vote] or not flagged]
         flags |= {vote: of_person[vote] for vote in shuffled(seed, wanted)[:per_person]}
-    return [Drawn(vote, flags[vote]) for vote in shuffled(seed, flags)]
+    return {vote: flags[vote] for vote in shuffled(seed, flags)}
 
 
 def _flag_by(theirs: Sequence[Candidate]) -> Callable[[Candidate], str]:

@@ -30,7 +30,6 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
     "withdrawn": frozenset(),
 }
 
-
 CENT = Decimal("0.01")
 BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
 """States from which a researcher can let an annotator take the test again."""
@@ -53,6 +52,7 @@ class Reason(enum.StrEnum):
     PROTOCOL_CHANGED = "protocol_changed"
     CAP_REACHED = "cap_reached"
     NOTHING_FREE = "nothing_free"
+    NOTHING_GIVEN = "nothing_given"
     ALL_DONE = "all_done"
     NOT_QUALIFIED_THERE = "not_qualified_there"
     EXCLUDED = "excluded"
@@ -316,7 +316,9 @@ def majority(chosen: Iterable[str]) -> tuple[str | None, int]:
 
 
 def lowest_free_slot(taken: Collection[int | None], slots: int) -> int | None:
-    """Return the smallest number in 1..``slots`` that is not taken, or None."""
+    """Return the smallest number in 1..``slots`` that is not taken, or None if so many are taken."""
+    if len(taken) >= slots:  # of a story that wants fewer votes than before, slots beyond ``slots`` may be
+        return None
     return next((slot for slot in range(1, slots + 1) if slot not in taken), None)
 
 

@@ -8,7 +8,7 @@ queryset. ``annotation.actions`` makes all decisions. See docs/adr/0011.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from django.db.models.base import ModelState
 
 from annotation import ordering
 from annotation.models import Assignment, CheckResult, ConsentText, Enrollment, Event, Story, Study, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from tomannot.postgresql.base import DatabaseWrapper
 
 _Converters = list[tuple[str, Callable[..., Any]]]
@@ -41,14 +41,12 @@ class Select:
 
     def first(self, parameters: _Parameters) -> list[Any] | None:
         """Return ``also`` and one instance per table from the first row, or None if there is no row."""
-        return next(iter(self.all(parameters)), None)
-
-    def all(self, parameters: _Parameters) -> list[list[Any]]:
-        """Return ``also`` and one instance per table for every row."""
         self._compiled = self._compiled or self._compile()
         sql, parts = self._compiled
-        first = len(self._also)
-        return [[*row[:first], *(_instance(row, *part) for part in parts)] for row in _rows(sql, parameters)]
+        rows = _rows(sql, parameters)
+        if not rows:
+            return None
+        return [*rows[0][: len(self._also)], *(_instance(rows[0], *part) for part in parts)]
 
     def _compile(self) -> tuple[str, list[_Part]]:
         columns = [*self._also]
@@ -206,9 +204,10 @@ _GIVE_SLOT = f"""WITH given AS ({_insert(Assignment)}
        SELECT id FROM given"""
 
 _VOTE = f"""WITH vote AS ({_insert(Vote)} RETURNING id),
-       answers AS (INSERT INTO annotation_answer (vote_id, question, "row", option, counts_against, seconds)
+       answers AS (INSERT INTO annotation_answer
+               (vote_id, question, "row", option, words, counts_against, seconds)
            SELECT vote.id, given.* FROM vote, unnest(%(questions)s::text[], %(rows)s::text[],
-               %(options)s::text[], %(against)s::boolean[], %(seconds)s::float[]) given),
+               %(options)s::text[], %(words)s::text[], %(against)s::boolean[], %(seconds)s::float[]) given),
        event AS (INSERT INTO annotation_event (study_id, type, enrollment_id, subject, note, at)
            SELECT %(study_id)s, %(type)s, %(enrollment_id)s, 'vote ' || id, %(note)s, %(at)s FROM vote)"""
 _GRADED = """,
@@ -231,7 +230,7 @@ _STORE_VOTE = {
     for graded in (False, True)
     for commented in (False, True)
 }
-"""By whether the vote completes its assignment, answers a check, and comes with a comment."""
+"""Statements that store a vote: it completes its assignment or not, answers a check, has a comment."""
 
 
 def get_person(enrollment_id: int) -> Enrollment:
@@ -333,6 +332,7 @@ def store_vote(
     against: Sequence[bool],
     seconds: Sequence[float | None],
     *,
+    written: Collection[str],
     event: Event,
     completes: bool,
     result: CheckResult | None = None,
@@ -340,9 +340,10 @@ def store_vote(
 ) -> None:
     """Insert a vote with its answers, event and comment, and set its id.
 
-    ``against`` says for each choice whether it counts against the story, ``seconds`` how long it took. The
-    event's subject is the vote. ``result`` is the graded result of a check, stored with it. ``completes``:
-    also save the state and slot of the vote's assignment, and its author's counts, from the instances.
+    ``against`` says for each choice whether it counts against the story, ``seconds`` how long it took;
+    ``written`` are the questions that are answered in words. The event's subject is the vote. ``result`` is
+    the graded result of a check, stored with it. ``completes``: also save the state and slot of the vote's
+    assignment, and its author's counts, from the instances.
     """
     assignment = vote.assignment
     person = assignment.enrollment
@@ -350,7 +351,8 @@ def store_vote(
     values |= {
         "questions": [choice.question for choice in choices],
         "rows": [choice.row for choice in choices],
-        "options": [choice.option for choice in choices],
+        "options": ["" if choice.question in written else choice.option for choice in choices],
+        "words": [choice.option if choice.question in written else "" for choice in choices],
         "against": list(against),
         "seconds": list(seconds),
         "state": assignment.state,

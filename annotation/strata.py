@@ -4,11 +4,13 @@ from collections import Counter, namedtuple
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet, Sum, TextField, Value
+from django.db.models import Count, F, Max, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import most_checks_among
-from annotation.models import LIVING, CheckKey, Enrollment, Story, Stratum, Study
+from annotation.models import HELD, LIVING, CheckKey, Enrollment, Story, Stratum, Study
+from annotation.rules import cap_problem
 
 
 def lacking_of(enrollment: Enrollment) -> dict[Stratum, int]:
@@ -36,7 +38,7 @@ _STRATA = """
                    count(a.id) FILTER (WHERE a.state = 'submitted') AS answers,
                    greatest(0, %(votes)s - count(a.id) FILTER (WHERE a.state = ANY(%(living)s))) AS free
             FROM annotation_story s LEFT JOIN annotation_assignment a ON a.story_id = s.id
-            WHERE s.study_id = %(study)s AND s.role = 'main' GROUP BY s.id
+            WHERE s.study_id = %(study)s AND s.role = 'main' AND NOT s.is_old_version GROUP BY s.id
         ) AS each GROUP BY stratum
     ) AS found ON found.stratum = g.name ORDER BY 1
 """
@@ -69,6 +71,18 @@ def stories_of_design(study: Study, *, at_most: bool = False) -> int:
     return load + (blocks if at_most else min(blocks, usable_checks(study)))
 
 
+def limit_problem(study: Study, story_cap: int) -> str:
+    """Return what is wrong with a limit below a whole set, or below the stories given to somebody, or ""."""
+    if story_cap < (needed := stories_of_design(study, at_most=True)):
+        return cap_problem(story_cap, needed)
+    waiting = Count("assignments", filter=Q(assignments__given=True, assignments__state__in=HELD))
+    people = study.enrollments.filter(given_items=True).annotate(left=waiting).filter(left__gt=0)
+    most = people.aggregate(most=Max(F("stories_submitted") + F("left"), default=0))["most"]
+    needed = most + most_checks_among(most, every=study.check_every)
+    told = _("Somebody was given stories by name and needs a limit of %(needed)s, with hidden checks.")
+    return told % {"needed": needed} if story_cap < needed else ""
+
+
 def unserved_strata(study: Study) -> list[tuple[str, int, int, str]]:
     """Return the strata that the design cannot serve: name, items, load (0: none) and some items.
 
@@ -77,7 +91,7 @@ def unserved_strata(study: Study) -> list[tuple[str, int, int, str]]:
     found = [fill for fill in fill_of_strata(study) if not fill.load or fill.items < fill.load]
     if not found:
         return []
-    lost = with_strata(study, Story.objects.main().filter(study=study)).filter(stratum="").order_by("pk")
+    lost = with_strata(study, Story.objects.wanted().filter(study=study)).filter(stratum="").order_by("pk")
     some = ", ".join(lost.values_list("story_id", flat=True)[:5])
     return [(fill.name, fill.items, fill.load, "" if fill.name else some) for fill in found]
 

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.core import signing
 
+from annotation.numbers import number_in
 from tomannot.keyed import is_one_of, keyed_hashes
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)
@@ -32,14 +34,6 @@ class InvalidToken(Exception):
 
 class ExpiredToken(InvalidToken):
     """The token has expired; the personal link gives a new one."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkClaim:
-    """The content of a personal link: an enrollment, and its ``link_key``."""
-
-    enrollment_id: int
-    link_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +52,14 @@ class VisitClaim:
     is_claimed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InvitationClaim:
-    """The content of an invitation link: the invitation's id and its secret nonce."""
-
-    invitation_id: int
-    nonce: str
-
-
-def personal_token(claim: LinkClaim) -> str:
+def personal_token(enrollment_id: int, link_key: str) -> str:
     """Sign the token of a personal link."""
-    return _personal().sign(f"{claim.enrollment_id}-{claim.link_key}")
+    return _personal().sign(f"{enrollment_id}-{link_key}")
 
 
-def read_personal_token(token: str) -> LinkClaim:
-    """Read the token of a personal link. Raise :class:`InvalidToken`."""
-    with _refusing_forgeries():
-        enrollment_id, link_key = _personal().unsign(token).split("-")
-        return LinkClaim(int(enrollment_id), link_key)
+def read_personal_token(token: str) -> tuple[int, str]:
+    """Read the enrollment of a personal link, and its ``link_key``. Raise :class:`InvalidToken`."""
+    return _pair(_personal(), token)
 
 
 def visit_token(claim: VisitClaim) -> str:
@@ -96,8 +80,7 @@ def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
 
 def meant_by(token: str) -> int:
     """Return the enrollment id that a forged token names, or 0. Never trust it."""
-    number = token.partition("-")[0]
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 18 else 0
+    return number_in(token.partition("-")[0])
 
 
 def address_token(identity_id: int, address: str) -> str:
@@ -119,21 +102,23 @@ def read_address_token(token: str) -> tuple[int, str]:
 
     Raise :class:`InvalidToken` or :class:`ExpiredToken`.
     """
+    return _pair(_address(), token, max_age=ADDRESS_TOKEN_LIFE)
+
+
+def invitation_token(invitation_id: int, nonce: str) -> str:
+    """Sign the token of an invitation link, with the invitation's secret nonce."""
+    return _invitation().sign(f"{invitation_id}-{nonce}")
+
+
+def read_invitation_token(token: str) -> tuple[int, str]:
+    """Read the id of an invitation, and its nonce. Raise :class:`InvalidToken`."""
+    return _pair(_invitation(), token)
+
+
+def _pair(signer: signing.Signer, token: str, **limits: Any) -> tuple[int, str]:
     with _refusing_forgeries():
-        identity_id, digest = _address().unsign(token, max_age=ADDRESS_TOKEN_LIFE).split("-")
-        return int(identity_id), digest
-
-
-def invitation_token(claim: InvitationClaim) -> str:
-    """Sign the token of an invitation link."""
-    return _invitation().sign(f"{claim.invitation_id}-{claim.nonce}")
-
-
-def read_invitation_token(token: str) -> InvitationClaim:
-    """Read the token of an invitation link. Raise :class:`InvalidToken`."""
-    with _refusing_forgeries():
-        invitation_id, nonce = _invitation().unsign(token).split("-")
-        return InvitationClaim(int(invitation_id), nonce)
+        number, key = signer.unsign(token, **limits).split("-")
+        return int(number), key
 
 
 @contextmanager

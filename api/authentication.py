@@ -46,7 +46,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.owner, token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the ``WWW-Authenticate`` header of a 401."""
         return f'{SCHEME} realm="tomannot"'
 
 
@@ -58,7 +57,6 @@ def _token(secret: str) -> ApiToken | None:
 
 
 def _problem(token: ApiToken | None, now: datetime) -> str:
-    """Return the reason why a token is invalid; empty if it is valid."""
     if token is None:
         return "Unknown token. Copy all of it, or create a new one on the page “API tokens”."
     if not token.owner.is_active:
@@ -80,7 +78,6 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: ApiView) -> bool:
         """Return True, or raise :class:`~api.problems.MissingScope`."""
-        scope = view.scopes.get(view.method_of(request))
-        if scope is not None and not request.auth.allows(scope):
-            raise MissingScope(f"The token lacks the scope {scope.value}.")
+        if view.scope is not None and not request.auth.allows(view.scope):
+            raise MissingScope(f"The token lacks the scope {view.scope.value}.")
         return True

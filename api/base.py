@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import translation
 from rest_framework.exceptions import ParseError, PermissionDenied
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -15,6 +14,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
+from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from accounts.models import User
@@ -23,8 +23,6 @@ from annotation.rights import SCOPE_RIGHTS, Right, token_rights
 from api import problems
 
 Scope = ApiToken.Scope
-LARGEST_JSON = 1_000_000
-"""Largest body in bytes, except for story files."""
 
 
 class JsonOnly(DefaultContentNegotiation):
@@ -49,10 +47,7 @@ class Json(JSONParser):
 
 
 class ApiView(APIView):
-    """Base of all views. ``scopes`` gives the scope that each method needs (None: any token)."""
-
-    scopes: ClassVar[Mapping[str, ApiToken.Scope | None]] = {}
-    largest: ClassVar[int] = LARGEST_JSON
+    largest: ClassVar[int] = 1_000_000  # bytes of a body
     http_method_names: ClassVar[Any] = ["get", "head", "post", "put", "patch"]
     content_negotiation_class = JsonOnly
     parser_classes: ClassVar[Any] = [Json]
@@ -72,9 +67,10 @@ class ApiView(APIView):
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
-    def method_of(self, request: Request) -> str:
-        """Return the request's method, GET for HEAD."""
-        return "GET" if request.method == "HEAD" else request.method
+    @property
+    def scope(self) -> ApiToken.Scope | None:
+        """The scope that the request's method needs (``api.openapi.operation``); None: any token."""
+        return getattr(getattr(self, self.request.method.lower(), None), "scope", None)
 
     @property
     def user(self) -> User:
@@ -112,10 +108,8 @@ class ApiView(APIView):
 
     def next_page(self, after: Any) -> str | None:
         """Return the address of this list after the row with this key; None for None."""
-        if after is None:
-            return None
-        asked = self.request.query_params.dict() | {"after": after}
-        return absolute(self.request, f"{self.request.path}?{urlencode(asked)}")
+        here = self.request.build_absolute_uri()
+        return None if after is None else replace_query_param(here, "after", after)
 
 
 class StudyView(ApiView):
@@ -134,16 +128,6 @@ class StudyView(ApiView):
         if found is None or Right.LOOK not in rights:
             raise Http404("There is no such study, or the token has no access to it.")
         self.study = found
-        scope = self.scopes.get(self.method_of(request))
-        if scope is not None and SCOPE_RIGHTS[scope] not in rights:
-            raise PermissionDenied(f"The token's owner lacks this right here: {SCOPE_RIGHTS[scope].value}.")
-
-
-def absolute(request: HttpRequest | Request, path: str) -> str:
-    """Return the absolute address of a path, as the client reaches it."""
-    return str(request.build_absolute_uri(path))
-
-
-def accepted(data: Any, location: str) -> Response:
-    """Return 202: a worker does the job; ``location`` is the address of its status."""
-    return Response(data, status=202, headers={"Location": location})
+        if self.scope is not None and SCOPE_RIGHTS[self.scope] not in rights:
+            needed = SCOPE_RIGHTS[self.scope].value
+            raise PermissionDenied(f"The token's owner lacks this right here: {needed}.")

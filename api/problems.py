@@ -33,27 +33,20 @@ Error = dict[str, str]
 
 
 class MissingScope(exceptions.PermissionDenied):
-    """The token lacks the scope."""
-
     default_code = "missing_scope"
 
 
 class TooLarge(exceptions.APIException):
-    """The body is too large."""
-
     status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
 
 
 class Conflict(exceptions.APIException):
-    """The request conflicts with the current state."""
-
     status_code = HTTPStatus.CONFLICT
     default_code = "conflict"
 
 
 def document(status: int, code: str, detail: str, errors: Sequence[Error] = ()) -> dict[str, Any]:
-    """Return the body of a problem."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -71,6 +64,8 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
     Django REST framework calls this as its ``EXCEPTION_HANDLER``.
     """
+    from rest_framework.views import exception_handler  # it loads its settings, and so this module
+
     if isinstance(error, Http404):
         body = document(404, "not_found", str(error) or "There is nothing at this address.")
     elif isinstance(error, PermissionDenied):
@@ -85,7 +80,9 @@ def answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
         body = document(status, code, str(error), errors)
     else:
         return None
-    return Response(body, status=body["status"], headers=_headers(error), content_type=CONTENT_TYPE)
+    response = exception_handler(error, dict(context)) or Response()  # with the error's headers
+    response.data, response.status_code, response.content_type = body, body["status"], CONTENT_TYPE
+    return response
 
 
 Found = Callable[[Any], Iterable[tuple[str, str]]]
@@ -104,18 +101,6 @@ _KINDS: Mapping[type[Exception], tuple[int, str, Found]] = {
     DomainError: (409, "conflict", lambda error: ()),
 }
 """The first kind that fits decides."""
-
-
-def _headers(error: Exception) -> dict[str, str]:
-    headers = {}
-    if isinstance(error, exceptions.APIException):
-        header = getattr(error, "auth_header", None)
-        if header:
-            headers["WWW-Authenticate"] = header
-        wait = getattr(error, "wait", None)
-        if wait is not None:
-            headers["Retry-After"] = str(int(wait))
-    return headers
 
 
 def _field_errors(detail: Any, where: str) -> Iterator[Error]:

@@ -1,45 +1,39 @@
 """Releases: list them, read one with its files, and publish one."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import Http404
-from django.urls import reverse
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from api import actions, requests, responses
-from api.base import Scope, StudyView, absolute, accepted
-from api.openapi import LOCATION, described
+from api.base import Scope, StudyView
+from api.openapi import LOCATION, operation
 from publishing.models import Release
 from publishing.queries import planned_filter
 from tomannot import clock
 
 
 class ReleasesView(StudyView):
-    """``studies/<slug>/releases/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.RELEASES_READ, "POST": Scope.RELEASES_WRITE}
-
-    @described(
-        {200: responses.ReleasesOut},
-        operation="listReleases",
-        says="The releases of a study, also unfinished and failed ones",
-        query=requests.NumberPage,
-    )
+    @operation("listReleases", Scope.RELEASES_READ, {200: responses.ReleasesOut}, query=requests.NumberPage)
     def get(self, request: Any, slug: str) -> Response:
-        """Newest first, paginated."""
+        """The releases of a study, also unfinished and failed ones. Newest first, paginated."""
         found = Release.objects.filter(study=self.study).select_related("study", "withdrawal")
         return self.page(found, responses.ReleaseOut, requests.NumberPage, by="-number")
 
-    @described(
+    @operation(
+        "publishRelease",
+        Scope.RELEASES_WRITE,
         {200: responses.ReleaseOut, 202: responses.ReleaseOut},
         409,
-        operation="publishRelease",
-        says="Publish a release",
         takes=requests.NewRelease,
         headers=(LOCATION,),
     )
     def post(self, request: Any, slug: str) -> Response:
-        """A worker builds it. 200: a release of this number exists already and is returned."""
+        """Publish a release.
+
+        A worker builds it. 200: a release of this number exists already and is returned.
+        """
         asked = self.read(requests.NewRelease)
         release, is_new = actions.publish_once(
             study=self.study,
@@ -49,22 +43,17 @@ class ReleasesView(StudyView):
             now=clock.now(),
         )
         shown = responses.ReleaseOut(release, context={"request": request}).data
-        address = absolute(request, reverse("api:release", args=[slug, release.number]))
-        return accepted(shown, address) if is_new else Response(shown)
+        address = reverse("api:release", args=[slug, release.number], request=request)
+        return Response(shown, status=202, headers={"Location": address}) if is_new else Response(shown)
 
 
 class ReleaseView(StudyView):
-    """``studies/<slug>/releases/<number>/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.RELEASES_READ}
-
-    @described(
-        {200: responses.ReleaseWithFiles},
-        operation="getRelease",
-        says="A release and the addresses of its files",
-    )
+    @operation("getRelease", Scope.RELEASES_READ, {200: responses.ReleaseWithFiles})
     def get(self, request: Any, slug: str, number: int) -> Response:
-        """The addresses of the files are public: they need no token."""
+        """A release and the addresses of its files.
+
+        The addresses of the files are public: they need no token.
+        """
         found = Release.objects.select_related("study", "withdrawal")
         release = found.filter(study=self.study, number=number).first()
         if release is None:

@@ -7,17 +7,15 @@ from rest_framework import serializers
 
 from annotation.actions import blockers
 from annotation.models import ApiToken, ImportProblem, Story, StoryImport, Study
-from api.base import absolute
 from dashboard.stories.queries import ListedStory
 from publishing.filters import Outcome
-from publishing.models import Release, ReleaseFile
+from publishing.models import Release
 from publishing.views import ARCHIVES
 
 
 def _page_of(
     row: type[serializers.Serializer], name: str, says: str, next_says: str | None = None
 ) -> type[serializers.Serializer]:
-    """Return the serializer of a page of these rows, with the address of the next page."""
     fields = {"results": row(many=True), "next": serializers.CharField(allow_null=True, help_text=next_says)}
     return type(name, (serializers.Serializer,), {"__doc__": says, **fields})
 
@@ -66,10 +64,10 @@ class StudyOut(serializers.ModelSerializer):
         model = Study
         fields = (
             "slug", "title", "description", "contact", "protocol", "protocol_version", "state",
-            "environment", "votes_per_story", "story_cap", "lease_minutes", "change_hours",
-            "skip_allowance", "serving_order", "option_order", "pay_rate", "currency", "license",
-            "incomplete_after", "story_language", "intake_questions", "intake_group", "qualification",
-            "consent_version", "created_at", "opened_at", "closed_at",
+            "environment", "votes_per_story", "most_votes", "decided_by", "story_cap", "lease_minutes",
+            "change_hours", "skip_allowance", "serving_order", "option_order", "pay_rate", "currency",
+            "license", "incomplete_after", "story_language", "intake_questions", "intake_group",
+            "qualification", "consent_version", "created_at", "opened_at", "closed_at",
         )  # fmt: skip
 
 
@@ -263,26 +261,21 @@ class WithdrawalOut(serializers.Serializer):
     reason = serializers.CharField()
 
 
-class _PageField(serializers.CharField):
+class _Address(serializers.CharField):
+    def to_representation(self, path: str) -> str:
+        return str(self.context["request"].build_absolute_uri(path))
+
+
+class _PageField(_Address):
     def get_attribute(self, release: Release) -> str | None:
-        is_out = release.state == Release.State.PUBLISHED
-        return _absolute(self, "release", release.study.slug, release.number) if is_out else None
+        return release.url if release.state == Release.State.PUBLISHED else None
 
 
 class _ArchivesField(serializers.DictField):
     def get_attribute(self, release: Release) -> dict[str, str]:
         kinds = ARCHIVES if release.state == Release.State.PUBLISHED else ()
-        return {kind: _absolute(self, "archive", release.study.slug, release.number, kind) for kind in kinds}
-
-
-class _FileField(serializers.CharField):
-    def get_attribute(self, file: ReleaseFile) -> str:
-        return _absolute(self, "file", file.release.study.slug, file.release.number, file.path)
-
-
-def _absolute(field: serializers.Field, page: str, *key: object) -> str:
-    """Return the absolute address of a release's public page or file."""
-    return absolute(field.context["request"], reverse(f"publishing:{page}", args=key))
+        key = (release.study.slug, release.number)
+        return {kind: reverse("publishing:archive", args=[*key, kind]) for kind in kinds}
 
 
 class ReleaseFileOut(serializers.Serializer):
@@ -291,7 +284,7 @@ class ReleaseFileOut(serializers.Serializer):
     path = serializers.CharField()
     size = serializers.IntegerField(help_text="Bytes.")
     sha256 = serializers.CharField()
-    url = _FileField()
+    url = _Address()
 
 
 class ReleaseOut(serializers.Serializer):
@@ -301,6 +294,9 @@ class ReleaseOut(serializers.Serializer):
     state = serializers.ChoiceField(choices=Release.State.choices)
     filter = serializers.CharField(source="filter_name")
     votes_per_story = serializers.IntegerField()
+    most_votes = serializers.IntegerField(
+        allow_null=True, help_text="Null: every story gets the same number."
+    )
     requested_at = serializers.DateTimeField()
     published_at = serializers.DateTimeField(allow_null=True)
     failure = serializers.CharField(help_text="The reason for a failure, and what to do about it.")
@@ -308,9 +304,7 @@ class ReleaseOut(serializers.Serializer):
     counts = Counts(source="*")
     withdrawal = WithdrawalOut(source="withdrawn", allow_null=True)
     page = _PageField(allow_null=True, help_text="The public page; null until it is published.")
-    archives = _ArchivesField(
-        child=serializers.CharField(), help_text="Public archives of all files: “tar” and “zip”."
-    )
+    archives = _ArchivesField(child=_Address(), help_text="Public archives of all files: “tar” and “zip”.")
 
 
 class ReleaseWithFiles(ReleaseOut):

@@ -1,96 +1,82 @@
 """Studies: list, read, create, change, open and close them, read their figures. Also the request's token."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
-from accounts.models import Environment
 from annotation import actions as annotation_actions
-from annotation.actions import StudySettings
 from annotation.models import Assignment, Study
 from annotation.rights import CREATE, token_studies
 from api import requests, responses
-from api.base import ApiView, Scope, StudyView, absolute
-from api.openapi import LOCATION, RETRY_AFTER, described
+from api.base import ApiView, Scope, StudyView
+from api.openapi import LOCATION, operation
 from api.problems import Conflict
 from dashboard import actions
 from dashboard.figures import store
 from dashboard.overview import queries
 from dashboard.recruitment.study_state import CLOSE, OPEN, PAUSE
-from dashboard.settings.configuration import StudyConfiguration
-from dashboard.settings.forms import NO_TEST, SAMPLE_TEST, filled_in
 from tomannot import clock
 
 MOVE_TO = {Study.State.OPEN: OPEN, Study.State.PAUSED: PAUSE, Study.State.CLOSED: CLOSE}
 
 
 class TokenView(ApiView):
-    """``token/``"""
-
-    scopes: ClassVar[Any] = {"GET": None}
-
-    @described({200: responses.TokenOut}, access=(), operation="getToken", says="The token of the request")
+    @operation("getToken", None, {200: responses.TokenOut}, access=())
     def get(self, request: Any) -> Response:
-        """The token's name, owner, scopes and expiry."""
+        """The token of the request. The token's name, owner, scopes and expiry."""
         return Response(responses.TokenOut(self.token).data)
 
 
 class StudiesView(ApiView):
-    """``studies/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "POST": Scope.STUDIES_WRITE}
-
-    @described(
+    @operation(
+        "listStudies",
+        Scope.STUDIES_READ,
         {200: responses.StudiesOut},
         access=(403,),
-        operation="listStudies",
-        says="The studies that the token gives access to",
         query=requests.StudyPage,
     )
     def get(self, request: Any) -> Response:
-        """Ordered by slug, paginated."""
+        """The studies that the token gives access to. Ordered by slug, paginated."""
         return self.page(token_studies(self.token), responses.StudyOut, requests.StudyPage, by="slug")
 
-    @described(
+    @operation(
+        "createStudy",
+        Scope.STUDIES_WRITE,
         {201: responses.StudyWithBlockers},
         409,
         access=(403,),
-        operation="createStudy",
-        says="Create a study, as a draft",
         takes=requests.NewStudy,
         headers=(LOCATION,),
     )
     def post(self, request: Any) -> Response:
-        """Needs an owner with the right to create studies, and a token for all of the owner's studies."""
+        """Create a study, as a draft.
+
+        Needs an owner with the right to create studies, and a token for all of the owner's studies.
+        """
         if not self.user.has_perm(CREATE) or self.token.study_id:
             raise PermissionDenied("Creating a study needs that right, and a token for all studies.")
-        config, slug = _configuration(self.read(requests.NewStudy))
+        given = self.read(requests.NewStudy)
+        slug = given.pop("slug")
+        config = actions.chosen_configuration(**given)
         study = actions.create_study(slug=slug, config=config, by=self.user, now=clock.now())
-        address = reverse("api:study", args=[study.slug])
         shown = responses.StudyWithBlockers(study).data
-        return Response(shown, status=201, headers={"Location": absolute(request, address)})
+        address = reverse("api:study", args=[study.slug], request=request)
+        return Response(shown, status=201, headers={"Location": address})
 
 
 class OneStudyView(StudyView):
-    """``studies/<slug>/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ, "PATCH": Scope.STUDIES_WRITE}
-
-    @described({200: responses.StudyWithBlockers}, operation="getStudy", says="A study")
+    @operation("getStudy", Scope.STUDIES_READ, {200: responses.StudyWithBlockers})
     def get(self, request: Any, slug: str) -> Response:
-        """The study's settings, its state, and the reasons why it cannot open yet."""
+        """A study. The study's settings, its state, and the reasons why it cannot open yet."""
         return Response(responses.StudyWithBlockers(self.study).data)
 
-    @described(
-        {200: responses.StudyWithBlockers},
-        operation="changeStudy",
-        says="Change settings of a study",
-        takes=requests.StudyChanges,
+    @operation(
+        "changeStudy", Scope.STUDIES_WRITE, {200: responses.StudyWithBlockers}, takes=requests.StudyChanges
     )
     def patch(self, request: Any, slug: str) -> Response:
-        """All or nothing: if one change is impossible, none is made."""
+        """Change settings of a study. All or nothing: if one change is impossible, none is made."""
         changes = self.read(requests.StudyChanges)
         study = annotation_actions.change_study(
             study=self.study, changes=changes, by=self.user, now=clock.now()
@@ -99,19 +85,14 @@ class OneStudyView(StudyView):
 
 
 class StateView(StudyView):
-    """``studies/<slug>/state/``"""
-
-    scopes: ClassVar[Any] = {"PUT": Scope.STUDIES_WRITE}
-
-    @described(
-        {200: responses.StudyWithBlockers},
-        409,
-        operation="setState",
-        says="Open, pause or close a study",
-        takes=requests.NewState,
+    @operation(
+        "setState", Scope.STUDIES_WRITE, {200: responses.StudyWithBlockers}, 409, takes=requests.NewState
     )
     def put(self, request: Any, slug: str) -> Response:
-        """Requesting the current state changes nothing. Campaigns move with the study as on its page."""
+        """Open, pause or close a study.
+
+        Requesting the current state changes nothing. Campaigns move with the study as on its page.
+        """
         given = self.read(requests.NewState)
         state, study = Study.State(given["state"]), self.study
         if study.state != state:
@@ -127,32 +108,18 @@ class StateView(StudyView):
         return Response(responses.StudyWithBlockers(study).data)
 
 
-def _configuration(given: dict[str, Any]) -> tuple[StudyConfiguration, str]:
-    """Return a request's values as a study's configuration, and the study's slug."""
-    slug, consent, test = given.pop("slug"), given.pop("consent"), given.pop("test")
-    environment = given.pop("environment")
-    settings = StudySettings(**given, qualification_required=test != NO_TEST)
-    return StudyConfiguration(
-        settings=settings,
-        consent=filled_in(consent, settings.contact),
-        rounds=(actions.sample_round(),) if test == SAMPLE_TEST else (),
-        rehearsal=environment == Environment.REHEARSAL,
-    ), slug
-
-
 LOOK_AGAIN = 5
-FINISH = ("finish", "earliest", "latest", "per_day", "none")
 """Seconds to wait before asking again for figures that are being computed."""
+FINISH = ("finish", "earliest", "latest", "per_day", "none")
 
 
 class ProgressView(StudyView):
-    """``studies/<slug>/progress/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STUDIES_READ}
-
-    @described({200: responses.Progress}, operation="getProgress", says="The progress of a study")
+    @operation("getProgress", Scope.STUDIES_READ, {200: responses.Progress})
     def get(self, request: Any, slug: str) -> Response:
-        """The overview's figures. Those that need all votes are null until a worker has computed them."""
+        """The progress of a study.
+
+        The overview's figures. Those that need all votes are null until a worker has computed them.
+        """
         now = clock.now()
         found, underway = store.refreshed(self.study, now=now)
         document = found.document if found else None
@@ -173,19 +140,18 @@ class ProgressView(StudyView):
 
 
 class StatisticsView(StudyView):
-    """``studies/<slug>/statistics/``"""
-
-    scopes: ClassVar[Any] = {"GET": Scope.STATISTICS_READ}
-
-    @described(
+    @operation(
+        "getStatistics",
+        Scope.STATISTICS_READ,
         {200: responses.Statistics, 202: responses.FiguresState},
         409,
-        operation="getStatistics",
-        says="Agreement, retention and verdicts over all votes",
-        headers=(RETRY_AFTER,),
+        retry=(202, 429),
     )
     def get(self, request: Any, slug: str) -> Response:
-        """The newest figures. 202: they are being computed for the first time; ask again."""
+        """Agreement, retention and verdicts over all votes.
+
+        The newest figures. 202: they are being computed for the first time; ask again.
+        """
         found, underway = store.refreshed(self.study, now=clock.now())
         state = {"made_at": found.begun_at if found else None, "underway": underway}
         if found is None:

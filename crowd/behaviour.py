@@ -16,8 +16,6 @@ Answers = dict[str, str]
 
 
 class DoubleSubmit(enum.Enum):
-    """The ways to submit a form twice."""
-
     NO = "no"
     AT_ONCE = "at once"
     """Two identical requests at the same moment, like a double click."""
@@ -71,8 +69,6 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One simulated annotator."""
-
     number: int
     skill: float
     javascript: bool
@@ -117,6 +113,7 @@ def decide(
     story: str,
     options: Options,
     right: Options,
+    words: Mapping[str, str] | None = None,
     population: Population,
     behaviour: Behaviour,
 ) -> Decision:
@@ -124,10 +121,14 @@ def decide(
 
     ``story`` is any text that identifies it, ``options`` what the form offers and ``right`` the options
     that the truth accepts, the best first. The annotator answers each question correctly with the
-    probability of their skill, otherwise with one of the other options, all equally likely.
+    probability of their skill, otherwise with one of the other options, all equally likely; of the ``words``
+    that the truth has, they write each row with that probability, and at least the first.
     """
     chance = chance_of(seed, person.number, story)
     answers = {name: _answer(chance, person.skill, offered, right[name]) for name, offered in options.items()}
+    rows = dict.fromkeys(name.partition(".")[2] for name in words or ())
+    written = {row for place, row in enumerate(rows) if chance.random() < person.skill or not place}
+    answers |= {name: said for name, said in (words or {}).items() if name.partition(".")[2] in written}
     median, sigma = population.seconds_per_story
     twice = chance.random() < behaviour.submits_twice
     at_once = chance.random() < 0.5
@@ -138,7 +139,7 @@ def decide(
         come_back=chance.random() < behaviour.comes_back,
         late=chance.random() < behaviour.comes_late,
         double=DoubleSubmit.NO if not twice else DoubleSubmit.AT_ONCE if at_once else DoubleSubmit.AFTERWARDS,
-        forget=chance.choice(sorted(options)) if chance.random() < behaviour.submits_incomplete else "",
+        forget=chance.choice(sorted(answers)) if chance.random() < behaviour.submits_incomplete else "",
     )
 
 

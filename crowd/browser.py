@@ -29,7 +29,9 @@ class Form:
     """The page's script submits it and replaces a part of the page; plain forms load a new page."""
     hidden: Mapping[str, str]
     choices: Mapping[str, tuple[str, ...]]
-    """The values of each group of radio buttons and each list, in page order."""
+    """The values of each group of radio buttons, each list and each box to tick, in page order."""
+    written: tuple[str, ...]
+    """The fields that are filled with words, in page order."""
     buttons: tuple[tuple[str, str], ...]
     """Name and value of each submit button; the first is the default."""
     story: str
@@ -38,7 +40,7 @@ class Form:
     @property
     def asks(self) -> bool:
         """Return True if the form has questions to answer, not just a button to press."""
-        return bool(self.choices)
+        return bool(self.choices or self.written)
 
     @property
     def assignment(self) -> str:
@@ -77,42 +79,39 @@ class Page:
     body: bytes
 
     @cached_property
-    def _work(self) -> html.HtmlElement | None:
-        """The part of the page that changes; None if the page is not ours (an error, no HTML)."""
-        if not self.body.strip():
-            return None
+    def _work(self) -> html.HtmlElement:
+        """The part of the page that changes; empty if the page is not ours (an error, no HTML)."""
         parser = html.HTMLParser(encoding="utf-8")
-        root: html.HtmlElement = html.document_fromstring(self.body, parser=parser)
+        root: html.HtmlElement = html.document_fromstring(self.body.strip() or b"<p>", parser=parser)
         root.make_links_absolute(self.address)
-        return root.get_element_by_id("work", None)
+        found: html.HtmlElement = root.get_element_by_id("work", html.Element("main"))
+        return found
 
     @property
     def is_ours(self) -> bool:
         """Return True for a page of tomannot, False for a bare server error."""
-        return self._work is not None
+        return bool(self._work.get("id") == "work")
 
     @cached_property
     def heading(self) -> str:
-        return "" if self._work is None else _text(self._work.find(".//h1"))
+        return _text(self._work.find(".//h1"))
 
     @cached_property
     def text(self) -> str:
         """All visible text (or the beginning of a bare error)."""
-        if self._work is None:
-            return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:500]
-        return _text(self._work)
+        if self.is_ours:
+            return _text(self._work)
+        return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:500]
 
     @cached_property
     def form(self) -> Form | None:
         """The form to fill in; None if there is none."""
-        found = None if self._work is None else self._work.find(".//form")
+        found = self._work.find(".//form")
         return None if found is None else self._read(found)
 
     @cached_property
     def links(self) -> list[Link]:
         """Links that look like buttons, in page order."""
-        if self._work is None:
-            return []
         return [
             Link(link.get("href"), "button--quiet" in link.classes)
             for link in self._work.iterfind(".//a[@href]")
@@ -121,13 +120,10 @@ class Page:
 
     @property
     def onward(self) -> list[Link]:
-        """Links to the next step."""
         return [link for link in self.links if not link.quiet and not link.finishes]
 
     @cached_property
     def receipt(self) -> Receipt | None:
-        if self._work is None:
-            return None
         for element in self._work.find_class("receipt"):
             time = element.find(".//time[@datetime]")
             if time is not None:
@@ -137,12 +133,14 @@ class Page:
     @property
     def complains(self) -> bool:
         """Return True if the page reports an error in what was submitted."""
-        return self._work is not None and bool(self._work.xpath(".//*[@role='alert' and not(@hidden)]"))
+        return bool(self._work.xpath(".//*[@role='alert' and not(@hidden)]"))
 
     def _read(self, form: html.HtmlElement) -> Form:
         choices: dict[str, list[str]] = {}
         for radio in form.iterfind(".//input[@type='radio']"):
             choices.setdefault(radio.get("name"), []).append(radio.get("value"))
+        for box in form.iterfind(".//input[@type='checkbox'][@name]"):
+            choices[box.get("name")] = [box.get("value"), "no"]  # as the server reads one without a tick
         for option in form.iterfind(".//select/option"):
             if option.get("value"):
                 choices.setdefault(option.getparent().get("name"), []).append(option.get("value"))
@@ -154,6 +152,7 @@ class Page:
                 for field in form.iterfind(".//input[@type='hidden']")
             },
             choices={name: tuple(values) for name, values in choices.items()},
+            written=tuple(line.get("name") for line in form.find_class("words")),
             buttons=tuple(
                 (button.get("name") or "", button.get("value") or "")
                 for button in form.iterfind(".//button[@type='submit']")
@@ -176,11 +175,7 @@ class NotLoopback(ValueError):
 
 
 class Unreachable(Exception):
-    """The server did not answer: nothing listens there, or it took too long."""
-
-
-class RedirectedAway(Exception):
-    """The server redirected the browser to another site, or in circles."""
+    """The server did not answer, or redirected the browser to another site or in circles."""
 
 
 def loopback_origin(address: str) -> str:
@@ -190,21 +185,16 @@ def loopback_origin(address: str) -> str:
     """
     parts = urlsplit(address)
     host = parts.hostname or ""
-    if parts.scheme != "http" or not _is_loopback(host):
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if parts.scheme != "http" or not is_here:
         raise NotLoopback(
             f"{address!r} is not an address on this machine. The simulated crowd only visits a server "
             "that runs here, such as http://127.0.0.1:8000."
         )
     return f"http://{parts.netloc}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Server:
@@ -243,7 +233,7 @@ class Browser:
         self.javascript = javascript
 
     def open(self, address: str) -> Page:
-        """Load a page, following redirects. Raise :class:`Unreachable` or :class:`RedirectedAway`."""
+        """Load a page, following redirects. Raise :class:`Unreachable`."""
         return self._load("GET", address, headers={})
 
     def submit(self, form: Form, values: Mapping[str, str], *, button: int = 0) -> tuple[Page, float]:
@@ -265,7 +255,7 @@ class Browser:
         for _ in range(REDIRECTS):
             parts = urlsplit(urljoin(self._server.origin + "/", address))
             if f"{parts.scheme}://{parts.netloc}" != self._server.origin:
-                raise RedirectedAway(
+                raise Unreachable(
                     f"The server sent the browser away from {self._server.origin}, to {parts.netloc}."
                 )
             path = f"{parts.path}?{parts.query}" if parts.query else parts.path
@@ -281,4 +271,4 @@ class Browser:
             elif response.status in (301, 302, 303):
                 method, body = "GET", None
                 headers = {name: value for name, value in headers.items() if name != "Content-Type"}
-        raise RedirectedAway(f"The server redirected the browser more than {REDIRECTS} times in a row.")
+        raise Unreachable(f"The server redirected the browser more than {REDIRECTS} times in a row.")

@@ -42,15 +42,13 @@ def key_of(protocol: Protocol, story: Story) -> str:
 
 
 def _of_the_rounds(study: Study, table: Table) -> dict[str, Options]:
-    acceptable = {
-        entry.story: round.keys.latest("version").accepted[entry.pk]
-        for round in Round.objects.active_in(study)
-        for entry in round.round_stories.select_related("story__study")
-    }
-    return {
-        key_of(story.protocol, story): {
-            name: sorted(accepted, key=lambda option: option != table.get(story.story_id, {}).get(name))
-            for name, accepted in fields.items()
-        }
-        for story, fields in acceptable.items()
-    }
+    found: dict[str, Options] = {}
+    for round in Round.objects.active_in(study):
+        key = round.keys.latest("version")
+        for entry in round.round_stories.select_related("story__study"):
+            best = table.get(entry.story.story_id, {})
+            found[key_of(entry.story.protocol, entry.story)] = {
+                name: sorted(accepted, key=lambda option: option != best.get(name))
+                for name, accepted in key.accepted[entry.pk].items()
+            }
+    return found

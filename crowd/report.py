@@ -2,18 +2,19 @@
 
 import dataclasses
 import enum
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from crowd.browser import Receipt
+
 ERRORS_KEPT = 50
 
 
 class AnnotatorOutcome(enum.StrEnum):
-    """The end of an annotator's part."""
-
     FINISHED = "finished"
     """The site had nothing more to offer; its reason is among the endings."""
     ENOUGH = "had enough"
@@ -25,16 +26,6 @@ class AnnotatorOutcome(enum.StrEnum):
     STILL_THERE = "still there"
     """The run's time was up first."""
     ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class HeldReceipt:
-    """An annotator's proof that an assignment's answers were saved at a certain time."""
-
-    assignment: int
-    saved_at: str
-    """ISO 8601, as on the page."""
-    note: str
 
 
 @dataclass(kw_only=True)
@@ -59,7 +50,8 @@ class Tally(Counts):
 
     outcome: AnnotatorOutcome = AnnotatorOutcome.STILL_THERE
     ending: str = ""
-    receipts: dict[int, HeldReceipt] = field(default_factory=dict)
+    receipts: dict[int, Receipt] = field(default_factory=dict)
+    """By the number of the assignment: proof that its answers were saved."""
     submit_seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
@@ -83,7 +75,8 @@ class Report(Counts):
     submits: int
     submit_p50_ms: float | None
     submit_p95_ms: float | None
-    receipts: tuple[HeldReceipt, ...]
+    receipts: tuple[tuple[int, Receipt], ...]
+    """Each with the number of its assignment."""
 
     @property
     def votes_per_second(self) -> float:
@@ -101,15 +94,15 @@ class Report(Counts):
 def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
     """Return the report of a run that took ``seconds``."""
     # Copied first, since annotators may be at work.
-    receipts = [receipt for tally in tallies for receipt in [*tally.receipts.values()]]
+    receipts = [receipt for tally in tallies for receipt in [*tally.receipts.items()]]
     errors = [error for tally in tallies for error in [*tally.errors]]
-    submits = sorted(seconds for tally in tallies for seconds in [*tally.submit_seconds])
+    submits = [seconds for tally in tallies for seconds in [*tally.submit_seconds]]
     return Report(
         seconds=seconds,
         people=_counted(tally.outcome.value for tally in tallies),
         endings=_counted(tally.ending for tally in tallies if tally.ending),
         votes=len(receipts),
-        remarks=_counted(receipt.note for receipt in receipts if receipt.note),
+        remarks=_counted(receipt.note for _, receipt in receipts if receipt.note),
         **{
             count.name: sum(getattr(tally, count.name) for tally in tallies)
             for count in dataclasses.fields(Counts)
@@ -117,8 +110,8 @@ def summed_up(tallies: Sequence[Tally], *, seconds: float) -> Report:
         errors=tuple(errors[:ERRORS_KEPT]),
         errors_total=len(errors),
         submits=len(submits),
-        submit_p50_ms=_milliseconds(submits, 0.50),
-        submit_p95_ms=_milliseconds(submits, 0.95),
+        submit_p50_ms=_milliseconds(submits, 50),
+        submit_p95_ms=_milliseconds(submits, 95),
         receipts=tuple(receipts),
     )
 
@@ -127,8 +120,6 @@ def _counted(texts: Iterable[str]) -> dict[str, int]:
     return dict(Counter(texts).most_common())
 
 
-def _milliseconds(ordered: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile of ascending seconds in milliseconds, or None without values."""
-    if not ordered:
-        return None
-    return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)] * 1000, 1)
+def _milliseconds(seconds: Sequence[float], percent: int) -> float | None:
+    """Return the nearest-rank percentile."""
+    return round(float(np.percentile(seconds, percent, method="inverted_cdf")) * 1000, 1) if seconds else None

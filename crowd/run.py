@@ -9,12 +9,12 @@ import dataclasses
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from crowd.behaviour import Answers, Behaviour, Decision, DoubleSubmit, Population, Profile, decide, profile
-from crowd.browser import Browser, Form, Page, RedirectedAway, Server, Unreachable
-from crowd.report import AnnotatorOutcome, HeldReceipt, Report, Tally, summed_up
+from crowd.browser import Browser, Form, Page, Server, Unreachable
+from crowd.report import AnnotatorOutcome, Report, Tally, summed_up
 from crowd.truth import Truth
 from tomannot.log_masking import mask_tokens
 
@@ -28,28 +28,31 @@ Waits = Generator[float, None, Page | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """Settings shared by all annotators of a run."""
+class Settings:
+    """Settings of a run. Annotators and their behaviour follow from ``seed``."""
 
     seed: int
     truth: Truth
-    population: Population
-    behaviour: Behaviour
-    pace: float
+    population: Population = field(default_factory=Population)
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    pace: float = 0.0
     """Factor on think times: 0 answers at once, 1 takes as long as a human."""
-    stories_each: int | None
+    stories_each: int | None = None
     """The number of stories that each annotator wants to answer; None: as many as they are given."""
+    concurrency: int = 8
+    """Simultaneous requests; twice as many when forms are submitted twice."""
+    max_seconds: float = 600.0
 
 
 class Annotator:
     """An annotator with a personal link. :meth:`live` is their whole part in the study."""
 
-    def __init__(self, person: Profile, *, link: str, browser: Browser, habits: Habits) -> None:
+    def __init__(self, person: Profile, *, link: str, browser: Browser, settings: Settings) -> None:
         self.tally = Tally()
         self._person = person
         self._link = link
         self._browser = browser
-        self._habits = habits
+        self._settings = settings
         self._interrupted: set[str] = set()
         """Stories that the annotator has left or put aside once already."""
         self._in_test = False
@@ -63,7 +66,7 @@ class Annotator:
             page: Page | None = self._browser.open(self._link)
             while page is not None:
                 page = yield from self._respond_to(page)
-        except (Unreachable, RedirectedAway) as error:
+        except Unreachable as error:
             self._fail(str(error))
 
     def _respond_to(self, page: Page) -> Waits:
@@ -108,22 +111,22 @@ class Annotator:
         """Follow the link to the next step. Seeing the same page again means waiting; patience is limited."""
         self._same_page = self._same_page + 1 if page.heading == self._last_heading else 0
         self._last_heading = page.heading
-        if not page.onward or self._same_page > self._habits.behaviour.patience:
+        if not page.onward or self._same_page > self._settings.behaviour.patience:
             self._end(AnnotatorOutcome.FINISHED, page.heading)
             return None
-        yield self._habits.behaviour.retry_seconds if self._same_page else 0.0
+        yield self._settings.behaviour.retry_seconds if self._same_page else 0.0
         return self._browser.open(page.onward[0].address)
 
     def _answer_test_story(self, form: Form) -> Waits:
         decision = self._decide(form)
-        yield decision.think_seconds * self._habits.pace
+        yield decision.think_seconds * self._settings.pace
         self._in_test = "attempt" in form.hidden  # practice is handed in by nobody
         page, _ = self._browser.submit(form, decision.answers)
         return page
 
     def _judge(self, form: Form) -> Waits:
         """Judge a story, with everything that can happen before the vote is saved."""
-        wanted = self._habits.stories_each
+        wanted = self._settings.stories_each
         if wanted is not None and len(self.tally.receipts) >= wanted:
             self._end(AnnotatorOutcome.ENOUGH)
             return None
@@ -133,9 +136,9 @@ class Annotator:
         if decision.leave and first_time:
             return (yield from self._leave(decision))
         if decision.late and first_time:
-            yield self._habits.behaviour.late_seconds
+            yield self._settings.behaviour.late_seconds
             self.tally.late += 1
-        yield decision.think_seconds * self._habits.pace
+        yield decision.think_seconds * self._settings.pace
         if decision.forget:
             given = {name: option for name, option in decision.answers.items() if name != decision.forget}
             self.tally.incomplete += 1
@@ -151,7 +154,7 @@ class Annotator:
         if not decision.come_back:
             self._end(AnnotatorOutcome.LEFT)
             return None
-        yield decision.think_seconds * self._habits.pace
+        yield decision.think_seconds * self._settings.pace
         self.tally.came_back += 1
         return self._browser.open(self._link)
 
@@ -179,20 +182,20 @@ class Annotator:
         if page.receipt is None:
             self.tally.without_receipt += 1
         else:
-            number = int(form.assignment)
-            self.tally.receipts[number] = HeldReceipt(number, page.receipt.saved_at, page.receipt.note)
+            self.tally.receipts[int(form.assignment)] = page.receipt
         return page
 
     def _decide(self, form: Form) -> Decision:
-        habits = self._habits
+        settings = self._settings
         return decide(
             self._person,
-            seed=habits.seed,
+            seed=settings.seed,
             story=form.story,
             options=form.choices,
-            right=habits.truth.right(form.story, form.choices),
-            population=habits.population,
-            behaviour=habits.behaviour,
+            right=settings.truth.right(form.story, form.choices),
+            words=settings.truth.words(form.story, form.written),
+            population=settings.population,
+            behaviour=settings.behaviour,
         )
 
     def _end(self, outcome: AnnotatorOutcome, ending: str = "") -> None:
@@ -207,44 +210,27 @@ class Annotator:
 PROGRESS_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a run: simultaneous requests (twice as many when forms are submitted twice) and seconds."""
-
-    concurrency: int = 8
-    max_seconds: float = 600.0
-
-
 def run(
     links: Sequence[str],
     *,
     base_url: str,
-    seed: int,
-    truth: Truth,
-    population: Population | None = None,
-    behaviour: Behaviour | None = None,
-    limits: Limits | None = None,
-    pace: float = 0.0,
-    stories_each: int | None = None,
+    settings: Settings,
     progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Let one annotator per personal link work against the server at ``base_url`` until all are done.
 
-    The links must lead to that server. Annotators and their behaviour follow from ``seed``; nobody is late
-    in a run that is too short for it. ``progress`` is called every two seconds with the report so far.
-    Raise ``NotLoopback`` if ``base_url`` does not point to this machine.
+    The links must lead to that server. Nobody is late in a run that is too short for it. ``progress`` is
+    called every two seconds with the report so far. Raise ``NotLoopback`` if ``base_url`` does not point to
+    this machine.
     """
-    population = population or Population()
-    limits = limits or Limits()
-    behaviour = behaviour or Behaviour()
-    if behaviour.late_seconds >= limits.max_seconds:
-        behaviour = dataclasses.replace(behaviour, comes_late=0.0)
-    habits = Habits(seed, truth, population, behaviour, pace, stories_each)
-    server = Server(base_url, connections=2 * limits.concurrency)
+    if settings.behaviour.late_seconds >= settings.max_seconds:
+        punctual = dataclasses.replace(settings.behaviour, comes_late=0.0)
+        settings = dataclasses.replace(settings, behaviour=punctual)
+    server = Server(base_url, connections=2 * settings.concurrency)
     people = [
-        Annotator(person, link=link, browser=Browser(server, javascript=person.javascript), habits=habits)
+        Annotator(person, link=link, browser=Browser(server, javascript=person.javascript), settings=settings)
         for number, link in enumerate(links)
-        for person in [profile(seed=seed, number=number, population=population)]
+        for person in [profile(seed=settings.seed, number=number, population=settings.population)]
     ]
     began = time.monotonic()
 
@@ -252,7 +238,7 @@ def run(
         return summed_up([person.tally for person in people], seconds=time.monotonic() - began)
 
     try:
-        _run(_work(people, limits, lambda: progress and progress(report())))
+        _run(_work(people, settings, lambda: progress and progress(report())))
     finally:
         server.close()
     return report()
@@ -269,10 +255,12 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
         apart.submit(asyncio.run, work).result()
 
 
-async def _work(people: Sequence[Annotator], limits: Limits, report_progress: Callable[[], object]) -> None:
+async def _work(
+    people: Sequence[Annotator], settings: Settings, report_progress: Callable[[], object]
+) -> None:
     """Advance all annotators until they are done or time is up. Raise what a step raised."""
-    end = time.monotonic() + limits.max_seconds
-    with ThreadPoolExecutor(limits.concurrency, thread_name_prefix="crowd") as pool:
+    end = time.monotonic() + settings.max_seconds
+    with ThreadPoolExecutor(settings.concurrency, thread_name_prefix="crowd") as pool:
         working = {asyncio.create_task(_live(person, pool)) for person in people}
         while working and (left := end - time.monotonic()) > 0:
             done, working = await asyncio.wait(working, timeout=min(left, PROGRESS_SECONDS))

@@ -49,11 +49,18 @@ class Truth:
             for name, offered in options.items()
         }
 
+    def words(self, story: str, fields: Collection[str]) -> dict[str, str]:
+        """Return the words for these fields: those known, or any words in the first row."""
+        known = {name: said[0] for name, said in self.known.get(story, {}).items() if name in fields and said}
+        first = {name.partition(".")[2] for name in list(fields)[:1]}
+        anything = {name: "Something in the story" for name in fields if name.partition(".")[2] in first}
+        return known or anything
+
     def _invented(self, story: str, options: Options) -> dict[str, str]:
         """Invent one answer per field: none against the story if it is valid, otherwise at least one."""
         chance = chance_of(self.seed, story)
         names = sorted(options)
-        objections = 0 if chance.random() < self.valid else chance.randint(1, len(names))
+        objections = 0 if chance.random() < self.valid else chance.randint(min(1, len(names)), len(names))
         objected = set(chance.sample(names, objections))
         return {name: self._pick(chance, name, options[name], name in objected) for name in names}
 

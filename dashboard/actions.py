@@ -35,12 +35,13 @@ from dashboard.settings.configuration import (
     read_configuration,
 )
 from dashboard.settings.configuration_export import plan_of
+from dashboard.settings.forms import filled_in
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLE_STUDY, SAMPLES, sample_consent
 from publishing.actions.statements import describe_data, fix_plan, record_sample
 from publishing.facts import Statement
-from publishing.filters import default_filter
 from publishing.human_baseline.drawing import Sample, draw
 from publishing.models import Release
+from publishing.study_filters import default_filter
 from qualification import actions as qualification_actions
 from qualification.models import Round
 from recruitment import actions as recruitment_actions
@@ -83,7 +84,7 @@ def create_study(*, slug: str, config: StudyConfiguration, by: User | None, now:
 @transaction.atomic
 def copy_stories(*, source: Study, study: Study, by: User | None, now: datetime) -> StoryImport:
     """Have a worker import the main stories of a study into another one with the same protocol."""
-    stories = Story.objects.filter(study=source).main().select_related("study").order_by("pk")
+    stories = Story.objects.filter(study=source).wanted().select_related("study").order_by("pk")
     with TemporaryFile() as file:
         for story in stories.iterator(chunk_size=1000):
             row = source.protocol.source_row(story.as_row())
@@ -227,7 +228,6 @@ def draw_baseline(
 def _create_baseline(
     release: Release, plan: BaselinePlan, drawn: Sample, *, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
-    """Create the study that asks the sampled questions."""
     source = release.study
     settings = annotation_actions.StudySettings(
         title=plan.title,
@@ -269,11 +269,21 @@ def _create_baseline(
     return study, admission
 
 
+def chosen_configuration(*, consent: str, test: str, environment: str, **settings: Any) -> StudyConfiguration:
+    """Return the configuration that these values of a form or a request make; ``test``: see choose_test."""
+    return StudyConfiguration(
+        settings=annotation_actions.StudySettings(**settings, qualification_required=test != "none"),
+        consent=filled_in(consent, settings["contact"]),
+        rounds=(sample_round(),) if test == "sample" else (),
+        rehearsal=environment == Environment.REHEARSAL,
+    )
+
+
 def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
     """Return the published procedure: sample consent text, sample test, and no stories yet."""
     sample = read_configuration(SAMPLE_STUDY)
     chosen = annotation_actions.StudySettings(title=title, contact=contact)
-    consent = sample_consent().replace("{contact}", contact)
+    consent = filled_in(sample_consent(), contact)
     return replace(sample, settings=chosen, stories=[], consent=consent, statement=Statement())
 
 
@@ -320,7 +330,7 @@ def move_study(
     is_first = move == OPEN and study.opened_at is None
     study = STUDY_MOVES[move](study=study, by=by, now=now, **noted)
     if is_first:
-        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study.protocol_name)
+        plan, rule = plan_of(study, now=now), planned_filter or default_filter(study)
         fix_plan(study=study, plan=plan, filter_name=rule, by=by, now=now)
     go = recruitment_actions.resume_campaign if move == OPEN else recruitment_actions.pause_campaign
     return [
@@ -344,7 +354,7 @@ def let_take_test_again(
 
     ``was_somebody_else``: another person took the test, or declined, by typing this annotator's id. Then
     unproven visits are worth nothing, their attempts are not paid, and consent is asked for again. ``seen``:
-    :attr:`Retaking.seen` of the page that the researcher decided on; None skips this check.
+    :func:`newest_step` when the researcher opened the page; None skips this check.
 
     Raise ``annotation.errors.ReasonMissing``, and ``WrongState`` for an annotator who is suspended or has
     left, or whose consent, tests or visits have changed since ``seen``.

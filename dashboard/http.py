@@ -10,18 +10,18 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.downloads import EXPORTS, download
+from annotation.numbers import number_in
 from publishing.files import jsonl
 
-MOST_DIGITS = 18
-"""Numbers with so many digits fit into PostgreSQL's bigint."""
 MOST_PAGES = 10**6
-"""So that the number of a row fits there, too."""
+"""The position of a row on the last page still fits into PostgreSQL's bigint."""
 ROWS_AT_ONCE = 500
 """Rows per piece of a stream."""
 _BEGINS_FORMULA = (*"=+-@\t\r\n", *"＝＋－＠")
@@ -29,17 +29,10 @@ _UNSEEN = " \ufeff"
 """Characters that spreadsheets drop before they look for a formula."""
 
 
-def number_in(text: str | None) -> int | None:
-    """Return the positive whole number that the text spells, or None for anything else."""
-    if text is None or len(text) > MOST_DIGITS or not (text.isascii() and text.isdigit()):
-        return None
-    return int(text) or None
-
-
 def page_number(request: HttpRequest) -> int:
     """Return the number of the requested page of a list, or 1 if there can be no such page."""
     number = number_in(request.GET.get("page"))
-    return number if number and number <= MOST_PAGES else 1
+    return number if 1 <= number <= MOST_PAGES else 1
 
 
 def form_token(request: HttpRequest) -> UUID | None:
@@ -82,6 +75,29 @@ class ErrorsAsMessages(suppress):
         if is_refusal:
             said = _("Nothing was saved: the form was incomplete. Fill it in again.")
             messages.error(self._request, said if isinstance(error, ValueError) else str(error))
+        return is_refusal
+
+
+class ErrorsInForm(suppress):
+    """A context that shows the refusal of an action in a form instead of raising it.
+
+    Each of its ``problems`` stands at the field that it names; what names none at the field ``at``, or above
+    the form.
+    """
+
+    def __init__(self, form: BaseForm, at: str | None = None) -> None:
+        super().__init__(DomainError)
+        self._form, self._at = form, at
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> bool:
+        is_refusal = super().__exit__(kind, error, traceback)
+        if is_refusal:
+            problems = getattr(error, "problems", None) or str(error).splitlines()
+            named = (
+                problems.items() if isinstance(problems, Mapping) else ((self._at, one) for one in problems)
+            )
+            for name, problem in named:
+                self._form.add_error(name if name in self._form.fields else None, str(problem))
         return is_refusal
 
 

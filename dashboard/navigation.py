@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in
-from publishing.human_baseline.study_results import has_accuracy
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,10 @@ def _has_opened(study: Study) -> bool:
     return study.state != Study.State.DRAFT
 
 
+def _has_right_answers(study: Study) -> bool:
+    return bool(study.protocol.scored)
+
+
 def _selects(study: Study) -> bool:
     return study.protocol.resolution == "filter"
 
@@ -44,7 +47,10 @@ def _selects(study: Study) -> bool:
 ENTRIES = {
     _("Overview"): (MenuPage("overview", _("Overview")),),
     _("Stories"): (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import"))),
-    _("People"): (MenuPage("people", _("People")),),
+    _("People"): (
+        MenuPage("people", _("People")),
+        MenuPage("given_items", _("Given stories"), suits=lambda one: not one.stratum_field),
+    ),
     _("Recruitment"): (
         MenuPage("recruitment", _("Campaigns")),
         MenuPage("join_link", _("Join link")),
@@ -58,14 +64,14 @@ ENTRIES = {
         MenuPage("review", _("Review")),
         MenuPage("decisions", _("Decisions"), suits=lambda one: one.protocol.resolution != "mean"),
         MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-        MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not has_accuracy(one)),
+        MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not _has_right_answers(one)),
     ),
     _("Releases"): (
         MenuPage("releases", _("Releases")),
         MenuPage("publish", _("Publish"), Right.PUBLISH, _has_opened),
         MenuPage("compare_releases", _("Compare")),
         MenuPage("data_statement", _("Data statement")),
-        MenuPage("human_baseline", _("Right answers"), suits=has_accuracy),
+        MenuPage("human_baseline", _("Right answers"), suits=_has_right_answers),
     ),
     _("Settings"): (
         MenuPage("settings", _("Settings")),

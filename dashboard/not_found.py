@@ -1,10 +1,7 @@
 """The researchers' 404 page: it names what is missing and links to the lists."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from annotation.rights import Right, rights_in
@@ -28,24 +25,15 @@ def not_found(request: HttpRequest) -> HttpResponse:
     slug = request.path_info.removeprefix(PREFIX).split("/")[0]
     found = Study.objects.filter(slug=slug).first() if "\0" not in slug else None
     study = found if found and Right.LOOK in rights_in(request.user, found) else None
+    named = request.resolver_match.kwargs if request.resolver_match and study else {}
     context = {
         "base": "dashboard/study_base.html" if study else "dashboard/all_studies_base.html",
         "study": study,
-        "heading": _looked_for(request, slug, study),
+        "slug": _shown(slug),
+        "story_id": _shown(named.get("story_id", "")),
+        "pseudonym": _shown(named.get("pseudonym", "")),
     }
     return render(request, "dashboard/not_found.html", context, status=404)
-
-
-def _looked_for(request: HttpRequest, slug: str, study: Study | None) -> str:
-    """Return a heading that names the missing thing by its kind and name."""
-    if study is None:
-        return _("You are not a member of a study “%(name)s”") % {"name": _shown(slug)}
-    named: dict[str, Any] = request.resolver_match.kwargs if request.resolver_match else {}
-    if "story_id" in named:
-        return _("There is no story “%(name)s” in this study") % {"name": _shown(named["story_id"])}
-    if "pseudonym" in named:
-        return _("There is no participant “%(name)s” in this study") % {"name": _shown(named["pseudonym"])}
-    return _("There is no such page in this study")
 
 
 def _shown(name: str) -> str:

@@ -68,11 +68,6 @@ def stories_address(study: Study, **search: str) -> str:
     return f"{reverse('dashboard:stories', args=[study.slug])}?{urlencode(search)}"
 
 
-def find_enrollment(study: Study, pseudonym: str) -> Enrollment | None:
-    """Return the enrollment with this pseudonym in the study, or None."""
-    return Enrollment.objects.select_related("study").filter(study=study, pseudonym=pseudonym).first()
-
-
 def get_enrollment(study: Study, pseudonym: str) -> Enrollment:
     """Return the enrollment with this pseudonym in the study. Raise ``Http404`` if there is none."""
     return get_object_or_404(Enrollment.objects.select_related("study"), study=study, pseudonym=pseudonym)

@@ -4,13 +4,13 @@ from django.urls import include, path
 
 from dashboard import pages
 from dashboard.overview.pages import overview
-from dashboard.people.pages import people, person
+from dashboard.people.pages import given_items, people, person
 from dashboard.qualification.pages import rounds
 from dashboard.quality.pages import decisions, figures, hidden_checks, review
 from dashboard.recruitment.pages import campaigns, join_link, mismatches, submissions
 from dashboard.releases.pages import comparison, human_baseline, releases
 from dashboard.settings.pages import alerts, api_tokens, log, mailed_links, members, new_study, study
-from dashboard.stories.pages import stories
+from dashboard.stories.pages import revisions, stories
 
 _overview = [
     path("", overview.overview, name="overview"),
@@ -26,12 +26,15 @@ _stories = [
     path("stories.csv", stories.stories_file, name="stories_file"),
     path("votes.<str:kind>", stories.votes_file, name="votes_file"),
     path("decide/", stories.decide_stories, name="decide_stories"),
+    path("<path:story_id>/revise/", revisions.revise, name="revise_story"),
     path("<path:story_id>/", stories.story, name="story"),
 ]
 _people = [
     path("", people.people, name="people"),
     path("invite/", people.invite, name="invite"),
     path("invited/<str:batch>/", people.invited_links, name="invited_links"),
+    path("stories/", given_items.given_items, name="given_items"),
+    path("stories/<slug:pseudonym>/back/", given_items.take_back, name="take_items_back"),
     path("<slug:pseudonym>/", person.person, name="person"),
     path("<slug:pseudonym>/exclude/", person.exclude, name="exclude"),
     path("<slug:pseudonym>/standing/", person.set_standing, name="set_standing"),

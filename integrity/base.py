@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from accounts.schema import Row
 
 SHOWN = 20
 """Offending rows listed per check; all of them are counted."""
@@ -60,25 +63,15 @@ def run(checks: Iterable[Check], *, study_id: int | None = None) -> Iterator[Che
             yield CheckOutcome(check, check.find(study_id))
 
 
-class Query(NamedTuple):
-    """A query of one of the SQL files, with the comment above it."""
-
-    name: str
-    invariant: int
-    sentence: str
-    sql: str
-
-
 _QUERY = re.compile(r"-- (\w+)(?: \((\d+)\))?\n((?:-- .+\n)+)([^-][\s\S]+);")
 
 
-def read_queries(topic: str) -> list[Query]:
+def read_queries(topic: str) -> Iterator[tuple[str, int, str, str]]:
     """Read ``integrity/sql/TOPIC.sql``: a comment on the file, then queries, separated by empty lines.
 
-    The comment above a query gives its name, the number of its invariant, and a sentence about the rows it
-    finds. Raise :class:`ValueError` for anything else.
+    Yield each query's name, the number of its invariant, and a sentence about the rows it finds, from the
+    comment above it, and its SQL. Raise :class:`ValueError` for anything else.
     """
-    queries = []
     text = (Path(__file__).parent / "sql" / f"{topic}.sql").read_text(encoding="utf-8")
     for paragraph in text.strip().split("\n\n")[1:]:
         found = _QUERY.fullmatch(paragraph)
@@ -86,25 +79,25 @@ def read_queries(topic: str) -> list[Query]:
             raise ValueError(f"Not a named query, in {topic}.sql:\n{paragraph}")
         name, invariant, comment, sql = found.groups()
         sentence = comment.removeprefix("-- ").replace("\n-- ", " ").strip()
-        queries.append(Query(name, int(invariant or 0), sentence, sql.replace("%", "%%")))
-    return queries
+        yield name, int(invariant or 0), sentence, sql
 
 
 def read_checks(topic: str) -> list[Check]:
     """Make a check of each query in ``integrity/sql/TOPIC.sql``."""
-    return [Check(one.name, one.invariant, one.sentence, by_sql(one.sql)) for one in read_queries(topic)]
+    return [Check(name, number, says, by_sql(sql)) for name, number, says, sql in read_queries(topic)]
 
 
 @functools.cache
 def _views() -> str:
     """Return what checks may select from besides tables, as a list for SQL's WITH."""
-    return ", ".join(f"{view.name} AS NOT MATERIALIZED ({view.sql})" for view in read_queries("views"))
+    return ", ".join(f"{name} AS NOT MATERIALIZED ({sql})" for name, *_, sql in read_queries("views"))
 
 
 def by_sql(query: str) -> Find:
     """Make a check of one query whose rows, ``study_id`` and ``row``, are the offenders."""
+    broken = f"WITH {_views()}, broken AS ({query})".replace("%", "%%")
     sql = (
-        f"WITH {_views()}, broken AS ({query}) "  # noqa: S608 - constants of this package
+        f"{broken} "  # noqa: S608 - constants of this package
         "SELECT row, count(*) OVER () FROM (SELECT DISTINCT study_id, row FROM broken) one "
         "WHERE %(study)s::bigint IS NULL OR study_id = %(study)s ORDER BY row LIMIT %(shown)s"
     )
@@ -139,12 +132,18 @@ def by_walking(invariant: int) -> Callable[[Walk], Check]:
     return check
 
 
+def of_study(rows: QuerySet[Row], study_id: int | None, *, at: str = "study") -> QuerySet[Row]:
+    """Narrow the rows to those of one study, whose id they have ``at`` this field; None: all."""
+    return rows.filter(**{at: study_id}) if study_id else rows
+
+
 def stream(query: str, study_id: int | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query with a parameter ``study``, in bounded memory. Needs a transaction.
+    """Yield the rows of a query of ``sql/streams.sql``, in bounded memory. Needs a transaction.
 
     JSON columns come as text.
     """
+    queries = {name: sql for name, *_, sql in read_queries("streams")}
     with connection.chunked_cursor() as cursor:
-        cursor.execute(query, {"study": study_id})
+        cursor.execute(queries[query], {"study": study_id})
         while rows := cursor.fetchmany(CHUNK):
             yield from rows

@@ -1,8 +1,4 @@
-"""All checks: every invariant that can be verified in the stored rows.
-
-Each check is a query in ``integrity/sql/``, or an entry in one of the modules here if SQL alone cannot
-decide. ``manage.py check_integrity`` runs them all.
-"""
+"""All checks: queries in ``integrity/sql/``, and functions in the modules here if SQL alone cannot decide."""
 
 from integrity import releases, votes
 from integrity.base import Check, CheckOutcome, Offenders, read_checks, run
@@ -15,9 +11,10 @@ TOPICS = (
 )  # fmt: skip
 """The files of queries."""
 
+_WALKING = [one for module in (votes, releases) for one in vars(module).values() if isinstance(one, Check)]
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
-        [*(check for topic in TOPICS for check in read_checks(topic)), *votes.CHECKS, *releases.CHECKS],
+        [*(check for topic in TOPICS for check in read_checks(topic)), *_WALKING],
         key=lambda check: check.invariant,
     )
 )

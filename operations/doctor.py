@@ -48,8 +48,6 @@ READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Level(StrEnum):
-    """The severity of a finding."""
-
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "PROBLEM"

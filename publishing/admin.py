@@ -4,11 +4,11 @@ from publishing.models import DataStatement, Deposit, DroppedReason, Release, Re
 show(
     Release, "study", "number", "state", "environment", "kept", "dropped", "incomplete", "votes",
     "requested_by", "requested_at", "published_at",
-    filters=("state", "environment", "study"),
+    list_filter=("state", "environment", "study"),
     inlines=(inline(Withdrawal), inline(ReleaseFile), inline(DroppedReason)),
 )  # fmt: skip
-show(DataStatement, "study", "version", "written_by", "written_at", filters=("study",))
+show(DataStatement, "study", "version", "written_by", "written_at", list_filter=("study",))
 show(
     Deposit, "release", "kind", "place", "state", "public", "requested_by", "requested_at", "done_at",
-    filters=("state", "kind", "release__study"),
+    list_filter=("state", "kind", "release__study"),
 )  # fmt: skip

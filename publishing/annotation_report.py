@@ -39,9 +39,12 @@ def document(
     outcomes, statement, plan = tally.outcomes, facts.statement, facts.plan
     joint = statistics.get("agreement_on_validity")
     agreement = {**statistics["agreement"], **({"agreement_on_validity": joint} if joint else {})}
-    complete = outcomes[Outcome.KEPT] + outcomes[Outcome.DROPPED]
     sections: dict[str, Section | None] = {
-        "items": {"complete": complete, "incomplete": outcomes[Outcome.INCOMPLETE], "votes": tally.votes},
+        "items": {
+            "complete": tally.complete,
+            "incomplete": outcomes[Outcome.INCOMPLETE],
+            "votes": tally.votes,
+        },
         "evaluators": {"with_counted_votes": len(tally.annotators)},
         "recruitment": {"stated": statement.platform},
         "training": {
@@ -56,7 +59,11 @@ def document(
         and {"sha256": plan["sha256"], "at": plan["fixed_at"], "deviations": len(plan["deviations"])},
         "responses": {"form": "instrument/", "first_vote": tally.first_vote, "last_vote": tally.last_vote},
         "quality_assurance": {},
-        "time": {"seconds_per_item": quartiles(tally.seconds), "counted_up_to": MAX_SECONDS},
+        "time": {
+            "seconds_per_item": quartiles(tally.seconds),
+            "counted_up_to": MAX_SECONDS,
+            "person_hours": tally.person_hours,
+        },
         "pay": {"per_hour_stated": shown["pay"]},
         "agreement": {name: {key: one[key] for key in _COEFFICIENTS} for name, one in agreement.items()},
         "ethics": {

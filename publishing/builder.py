@@ -1,6 +1,6 @@
 """Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -12,15 +12,13 @@ import orjson
 
 from publishing import annotation_report, instrument, machine_validation
 from publishing.card import croissant, dataset_card
-from publishing.card.changes import Changes, changes_since
 from publishing.card.citation import CITATION_PATH, citation_cff
-from publishing.card.contents import name_of, summary_of
-from publishing.card.croissant import CROISSANT_PATH, Records
+from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.card.sections import Documents
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.comparison.changes import CHANGES_PATH, Changes, changes_since
 from publishing.errors import NothingToRelease
-from publishing.facts import COUNTED, AskedQuestion, ReleaseFacts, Tally, scales_of
+from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
 from publishing.files.features import Columns, Type
@@ -29,11 +27,10 @@ from publishing.files.questions import QUESTION_COLUMNS
 from publishing.files.rows import Against, Answers, Chunk, GivenStory, Layout
 from publishing.files.sides import Sides
 from publishing.files.votes import VotesFile
-from publishing.filters import Outcome, Verdict, get_filter
+from publishing.filters import Outcome, Verdict
 from publishing.human_baseline.release_files import Baseline, write_baseline
+from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.labels import per_item
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
@@ -60,6 +57,7 @@ def build(
     facts: ReleaseFacts,
     chunks: Iterable[Chunk],
     skips: Iterable[rows.Row] = (),
+    revisions: Iterable[rows.Row] = (),
     previous: Path | None = None,
     baseline: Baseline | None = None,
     report: Report = no_report,
@@ -68,8 +66,8 @@ def build(
 
     ``previous`` is the directory of the previous release, with which the card compares this one; ``baseline``
     has people's answers to questions of an earlier one. ``report`` is called for the steps after the reading
-    of stories. ``chunks`` and then ``skips`` are consumed once, in order; memory grows by 8 bytes per kept
-    story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
+    of stories. ``chunks``, ``skips`` and ``revisions`` are consumed once, in this order; memory grows by 8
+    bytes per kept story and question set. Raise ``OSError``, :class:`~publishing.errors.TooManyVotes`, or
     :class:`~publishing.errors.NothingToRelease` if the filter keeps no story (readers cannot load files
     without rows).
     """
@@ -90,19 +88,39 @@ def build(
         for skip in skips:
             skips_file.write(jsonl.line(skip))
     parquet.write_copy(writer, rows.SKIPS_PATH, rows.SKIP_COLUMNS)
+    if drafts := write_revisions(writer, revisions):
+        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
+        found.tally.drafts_revised = drafts
     if results := per_item(facts.protocol_name, facts.asked):
+        if not any(file.size for file in writer.files if file.path == results.path):
+            raise NothingToRelease(
+                f"No item has a row in {results.path} yet: experts have reconciled no list. Request the "
+                "release again when they have (Quality, Decisions)."
+            )
         parquet.write_copy(writer, results.path, results.columns)
     write_questions(writer, layout, found, report)
     report(Stage.DOCUMENTS, 0, None)
     warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
     report(Stage.SEALING, 0, None)
-    filled = [file.path for file in writer.files if file.size]
-    selects = get_filter(facts.filter_name).selects
-    records = record_sets(layout, filled, columns, facts.asked, selects=selects)
-    described = croissant.document(facts, found.tally, records, writer.files, warnings)
+    described = croissant.document(facts, found.tally, columns, writer.files, warnings)
     writer.write(CROISSANT_PATH, jsonl.document(described))
     manifest_sha256 = writer.finish()
     return BuiltRelease(writer.files, manifest_sha256, description)
+
+
+def write_revisions(writer: DirectoryWriter, revisions: Iterable[rows.Row]) -> int:
+    """Write the file of revisions, if there are any. Return how many first versions were revised."""
+    new, old = set(), set()
+    with writer.open(rows.REVISIONS_PATH) as file:
+        for row in revisions:
+            file.write(jsonl.line(row))
+            new.add(row["story_id"])
+            old.add(row["revised_from"])
+    if old:
+        parquet.write_copy(writer, rows.REVISIONS_PATH, rows.REVISION_COLUMNS)
+    else:
+        writer.discard(rows.REVISIONS_PATH)
+    return len(old - new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +140,12 @@ def write_stories(
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    scored = ScoredTally(facts.protocol_name, facts.votes_per_story)
-    tally, statistics = Tally(), StatisticsTally(facts.asked, flagged=facts.flagged, scored=scored)
+    protocol, least = facts.protocol_name, facts.votes_per_story
+    tally = Tally()
+    statistics = StatisticsTally(facts.asked, protocol, least, facts.most_votes, flagged=facts.flagged)
     sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
-    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(get_filter(facts.filter_name))
-    results, paths = (
-        per_item(facts.protocol_name, facts.asked),
-        rows.story_paths(get_filter(facts.filter_name)),
-    )
+    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(facts.rule)
+    results, paths = per_item(protocol, facts.asked), rows.story_paths(facts.rule)
     columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
     with ExitStack() as open_files:
         questions = [question.key for question in facts.asked]
@@ -142,10 +158,11 @@ def write_stories(
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
-            verdict = first_of_each(verdict_on(answers, judged.against, judged.verdict), story)
+            verdict = verdict_on(answers, judged.against, judged.verdict)
+            verdict = first_of_each(verdict.for_version(is_old=story.is_old_version), story)
             tally.add(story, verdict)
-            statistics.add(story, votes, verdict)
-            if results and results_file and verdict.outcome is not Outcome.INCOMPLETE:
+            statistics.add(story, votes, verdict, judged.decisions)
+            if results and results_file and verdict.is_complete:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
             row = layout.story_row(story)
@@ -171,8 +188,7 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
 
 
 def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
-    """Return the release's filter with cached verdicts; it is pure."""
-    verdict_of = get_filter(facts.filter_name)
+    verdict_of = facts.rule
 
     @lru_cache(maxsize=_REMEMBERED)
     def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
@@ -230,7 +246,7 @@ def _write_documents(
     made = Documents(layout, columns, example, statistics, guesses, people, changes)
     writer.write(STATISTICS_JSON, jsonl.document(statistics))
     writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     for path, chart in figures(statistics, guesses, people, selects=selects).items():
         writer.write(path, chart)
     shown = instrument.document(facts.instrument, found.tally)
@@ -254,34 +270,9 @@ def first_row(directory: Path, layout: Layout) -> rows.Row:
     return row
 
 
-def record_sets(
-    layout: Layout,
-    filled: Collection[str],
-    columns: Mapping[str, Mapping[str, Type]],
-    asked: Sequence[AskedQuestion],
-    *,
-    selects: bool,
-) -> list[Records]:
-    """Return the record sets of croissant.json; ``filled`` are the files with rows."""
-    without_key = {rows.VOTES_PATH, rows.SKIPS_PATH, rows.RATINGS_PATH, rows.LABELS_PATH}
-    copied = without_key | {*map(rows.config_path, layout.configs)}
-    return [
-        Records(
-            name_of(path),
-            summary_of(path, selects=selects),
-            parquet.parquet_path(path) if path in copied else path,
-            types,
-            asked,
-            key="" if path in without_key else next(iter(types)),
-        )
-        for path, types in sorted(columns.items())
-        if path in filled
-    ]
-
-
 def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> dict[str, Any]:
     """Return the content of ``release.json``."""
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     return {
         "study": facts.slug,
         "title": facts.title,

@@ -14,6 +14,9 @@ class TooManyVotes(DomainError):
 class UnknownFilter(DomainError):
     """There is no filter of this name."""
 
+    silent_variable_failure = True
+    """A page shows nothing of a release's filter that this version does not have."""
+
 
 class NothingToRelease(DomainError):
     """The study is a draft, none of its stories has all its votes, or the filter keeps none."""
@@ -57,3 +60,31 @@ class UnusableRelease(DomainError):
 
 class NotEvaluable(DomainError):
     """A model's answers do not fit the release, or the release has nothing to compare them with."""
+
+
+class DestinationError(DomainError):
+    """A place cannot take the release. The message ends with a remedy and contains no secret."""
+
+
+class WrongPlace(DestinationError):
+    """The address is malformed, or there is no such place."""
+
+
+class AccessRefused(DestinationError):
+    """The credentials are unknown or lack a right."""
+
+
+class Unreachable(DestinationError):
+    """The place did not answer, or broke off. Running the deposit again continues it."""
+
+
+class PlaceOccupied(DestinationError):
+    """Something else is there. It is never overwritten."""
+
+
+class WrongVisibility(DestinationError):
+    """The visibility is not the requested one."""
+
+
+class Damaged(DestinationError):
+    """The stored files are not the ones that were sent."""

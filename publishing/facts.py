@@ -1,18 +1,21 @@
 """The facts that the card and ``release.json`` are written from, as plain values."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from itertools import accumulate
 from math import ceil
 from typing import Any, TypeVar
 
+from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
 from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import Outcome, Verdict
+from publishing.filters import REVISED, Outcome, StoryFilter, Verdict, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
@@ -29,12 +32,10 @@ def quartiles(counted: Mapping[Value, int]) -> dict[str, Value] | None:
 
     ``counted`` has how often each value occurs.
     """
-    reached: list[Value] = []
-    seen, total = 0, sum(counted.values())
-    for value in sorted(counted):
-        seen += counted[value]
-        reached += [value] * (sum(4 * seen >= part * total for part in (1, 2, 3)) - len(reached))
-    return dict(zip(QUARTILES, reached, strict=True)) if reached else None
+    values = sorted(counted)
+    upto = list(accumulate(counted[value] for value in values))
+    reached = (bisect_left(upto, part * upto[-1] / 4) for part in (1, 2, 3))
+    return dict(zip(QUARTILES, (values[place] for place in reached), strict=True)) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,10 @@ class AskedQuestion:
     against: tuple[str, ...] = ()
     scale: tuple[str, ...] = ()
     """The words for both ends, if the options are the numbers of a scale."""
+    in_words: bool = False
+    """True if it is answered in the person's own words."""
+    optional: bool = False
+    """True if not everybody has to answer it."""
 
     @property
     def ends(self) -> str:
@@ -73,9 +78,10 @@ class AskedQuestion:
         return " – ".join(f"{number}: {said}" for number, said in ends)
 
     def document(self) -> dict[str, Any]:
-        """Return the entry in ``release.json``, which names ``scale`` only where there is one."""
+        """Return the entry in ``release.json``, which names what is unusual only where it is so."""
         found = {"title": self.title, "options": list(self.options), "against": list(self.against)}
-        return {"key": self.key, **found, **({"scale": list(self.scale)} if self.scale else {})}
+        unusual = {"scale": list(self.scale), "in_words": self.in_words, "optional": self.optional}
+        return {"key": self.key, **found, **{name: value for name, value in unusual.items() if value}}
 
 
 def scales_of(asked: Iterable[AskedQuestion]) -> frozenset[str]:
@@ -176,6 +182,7 @@ class ReleaseFacts:
     number: int
     filter_name: str
     votes_per_story: int
+    """At least, where the number is adaptive."""
     salt: str
     """Belongs to the study, so that all its releases share it."""
     code_version: str
@@ -216,8 +223,22 @@ class ReleaseFacts:
     """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
     flagged: Flagged = field(default_factory=dict)
     """The flagged votes, of which the card tells only what follows for the figures."""
+    given: int = 0
+    """Counted votes on stories that were given to their annotator by name."""
     admitted_through: str = ""
     """The study whose qualification admitted people to this one, if any."""
+    most_votes: int | None = None
+    """The most votes of a story, where their number is adaptive."""
+
+    @property
+    def rule(self) -> StoryFilter:
+        """Return the filter with the numbers of votes."""
+        return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return span(self.votes_per_story, self.most_votes)
 
     def sides(self, config: str) -> Sides:
         """Return the sides of the right answers in a question set."""
@@ -245,6 +266,8 @@ class Tally:
     """Votes by version of the study's own instructions and by language."""
     seconds: Counter[int] = field(default_factory=Counter)
     """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
+    milliseconds: int = 0
+    """Milliseconds on task of all votes together, each capped likewise."""
     annotators: Counter[str] = field(default_factory=Counter)
     """Votes by annotator."""
     reasons: Counter[str] = field(default_factory=Counter)
@@ -252,9 +275,17 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
+    complete: int = 0
+    """Stories with all their votes."""
+    drafts_revised: int = 0
+    """Stories that were revised, however often: those whose first version is an old one."""
 
     def add(self, story: ReleasedStory, verdict: Verdict) -> None:
+        if verdict.reason == REVISED:  # an old version: its new version counts
+            self.reasons[REVISED] += 1
+            return
         self.outcomes[verdict.outcome] += 1
+        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
@@ -275,8 +306,14 @@ class Tally:
             self.annotators.update(annotators)
             self.forms.update(zip(instructions, languages, strict=True))
             self.seconds.update([min(ceil(one), MAX_SECONDS) for one in seconds])
+            self.milliseconds += sum([round(1000 * min(one, MAX_SECONDS)) for one in seconds])
             self.first_vote = min(self.first_vote or moments[0], *moments)
             self.last_vote = max(self.last_vote, *moments)
+
+    @property
+    def person_hours(self) -> float:
+        """The hours that all counted votes took together, each capped, rounded to a tenth."""
+        return round(self.milliseconds / 3_600_000, 1)
 
     def authors(self) -> tuple[list[str], int, int]:
         """Return the generator models, and the numbers of stories by people and by unnamed authors."""
@@ -293,12 +330,14 @@ class Tally:
         return dict(sorted(found.items()))
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts for ``release.json``."""
+        """Return the counts for ``release.json``. ``revised``: old versions, which are in no other number."""
+        revised = self.reasons[REVISED]
         return {
             "stories": sum(self.outcomes.values()),
             "kept": self.outcomes[Outcome.KEPT],
             "dropped": self.outcomes[Outcome.DROPPED],
             "incomplete": self.outcomes[Outcome.INCOMPLETE],
+            **({"revised": revised} if revised else {}),
             "votes": self.votes,
             "annotators": len(self.annotators),
             "dropped_by_question": self.dropped_by_question(),

@@ -6,13 +6,13 @@ depends on its estimate of every person, so one more vote on one story can chang
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from annotation.protocols.base import Choice
-from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter
+from annotation.protocols.questions import Choice
+from publishing.filters import FILTERS, Outcome, StoryFilter
 from publishing.statistics.dawid_skene import dawid_skene
 
 MODEL = "dawid-skene"
@@ -26,12 +26,13 @@ Against = frozenset[str]
 class Comparison:
     """Takes complete stories one at a time; memory grows by 17 bytes per vote and with the kinds of stories.
 
-    Two stories are of one kind if their votes object to the same questions, whoever gave them, and any
-    expert decided the same.
+    Old versions are not for filters to decide about. Two stories are of one kind if their votes object to
+    the same questions, whoever gave them, and any expert decided the same.
     """
 
-    def __init__(self, votes_per_story: int) -> None:
-        self._wanted = votes_per_story
+    def __init__(self, votes_per_story: int, filters: Mapping[str, StoryFilter] = FILTERS) -> None:
+        """``filters`` are compared, the default first."""
+        self._wanted, self._filters = votes_per_story, filters
         self._kinds: dict[tuple[tuple[Against, ...], str], int] = {}
         self._kind_of = array("l")
         self._people: dict[Hashable, int] = {}
@@ -54,8 +55,8 @@ class Comparison:
         ``dropped_by_question``. ``people``, ``stories`` and ``votes`` count what was compared.
         """
         stories = Counter(self._kind_of)
-        reasons = {rule.name: self._reasons(rule) for rule in FILTERS.values()}
-        default = [not reason for reason in reasons[DEFAULT_FILTER]]
+        reasons = {rule.name: self._reasons(rule) for rule in self._filters.values()}
+        default = [not reason for reason in next(iter(reasons.values()))]
         by_default = sum(stories[kind] for kind, kept in enumerate(default) if kept)
         filters = []
         for name, by_kind in reasons.items():
@@ -94,8 +95,9 @@ class Comparison:
     def _model_row(self, default: Sequence[bool], by_default: int) -> dict[str, Any]:
         if not self._kind_of:
             return _row(MODEL, 0, 0, 0, 0)
+        votes = [len(votes) for votes, _ in self._kinds]
         estimate = dawid_skene(
-            np.repeat(np.arange(len(self._kind_of)), self._wanted),
+            np.repeat(np.arange(len(self._kind_of)), np.array(votes)[np.array(self._kind_of)]),
             np.array(self._person, dtype=np.int64),
             np.array(self._answer, dtype=np.int64),
             classes=2,

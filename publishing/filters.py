@@ -5,23 +5,30 @@ which choices count against a story. It knows nothing of databases, people or ti
 """
 
 import enum
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from django.utils import translation
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
+from annotation import deciding
+from annotation.deciding import span
 from annotation.protocols import stated_by
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
-from publishing.translation import gettext_noop
 
 ONE_OF_EACH = "+one-of-each"
 """Ends the name of a filter that also drops duplicates."""
 ONLY_FIRST = "of kept stories with the same text, only the first by id stays"
+ADAPTIVE = gettext_noop(
+    "every story gets {least} votes or more, one at a time and up to {most} in all, until no vote that could "
+    "still come would change its outcome"
+)
 DUPLICATE = "duplicate"
 """The reason of a story that passed the filter but repeats the text of another one."""
+REVISED = "revised"
+"""The reason of an old version of a story, whatever its votes say."""
 VALID = "valid"
 """An expert's decision for a story; any other one is against it."""
 
@@ -48,6 +55,18 @@ class Verdict:
     reason: str = ""
     by_expert: bool = field(default=False, compare=False)
     """True if an expert decided, because the votes split."""
+    lacks_votes: bool = field(default=False, compare=False)
+    """True of an old version that was revised before it had all its votes."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the story has all its votes."""
+        return self.outcome is not Outcome.INCOMPLETE and not self.lacks_votes
+
+    def for_version(self, *, is_old: bool) -> "Verdict":
+        """Return this verdict by the votes, or for an old version that it is dropped whatever they say."""
+        lacks_votes = self.outcome is Outcome.INCOMPLETE
+        return Verdict(Outcome.DROPPED, REVISED, lacks_votes=lacks_votes) if is_old else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +81,8 @@ class StoryFilter:
     title: str
     rule: str
     """The sentence in the dataset card; ``{votes}`` and ``{enough}`` are filled in."""
+    adaptive_rule: str = field(kw_only=True, default="")
+    """The sentence where the number of votes is adaptive; ``{votes}`` is their span."""
     judge: Callable[[Sequence[frozenset[str]]], frozenset[str]]
     votes_needed: Callable[[int], int]
     """Return how many of so many votes must support a story (or each of its questions)."""
@@ -75,6 +96,9 @@ class StoryFilter:
     """True if an expert decides where some votes have an answer against the story and others none."""
     selects: bool = True
     """False if no story is dropped: each with all its votes is released."""
+    most_votes: int | None = None
+    """Where the number of votes is adaptive: the most that a story gets while its outcome is undecided."""
+    do_not_call_in_templates: ClassVar[bool] = True
 
     def __call__(
         self,
@@ -91,21 +115,30 @@ class StoryFilter:
         A story that lacks votes is incomplete, whatever its answers so far. Raise
         :class:`~publishing.errors.TooManyVotes` if there are more votes than the study asks for.
         """
-        if len(votes) > votes_per_story:
+        most = self.most_votes or votes_per_story
+        if len(votes) > most:
             raise TooManyVotes(
-                f"A story has {len(votes)} counted votes where the study asks for {votes_per_story}. "
+                f"A story has {len(votes)} counted votes where the study asks for {most}. "
                 "Run manage.py check_integrity to see which."
             )
-        if len(votes) < votes_per_story:
-            return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {votes_per_story} votes")
         objections = [
             frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes
         ]
+        if len(votes) < self.votes_wanted(objections, votes_per_story):
+            at_most = "at most " if self.most_votes else ""
+            return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {at_most}{most} votes")
         against = self.judge(objections)
-        by_expert = bool(self.experts_decide and decision and any(objections) and not all(objections))
+        by_expert = bool(self.experts_decide and decision and deciding.are_split(objections))
         if not against or (by_expert and decision == VALID):
             return Verdict(Outcome.KEPT, by_expert=by_expert)
         return Verdict(Outcome.DROPPED, ",".join(sorted(against)), by_expert=by_expert)
+
+    def votes_wanted(self, objections: deciding.Objections, votes_per_story: int) -> int:
+        """Return how many votes a story needs, given what each of its votes objects to."""
+        if not self.most_votes:
+            return votes_per_story
+        rule = self.name.removesuffix(ONE_OF_EACH)
+        return deciding.votes_wanted(rule, objections, least=votes_per_story, most=self.most_votes)
 
     @property
     def not_validated(self) -> str:
@@ -118,44 +151,31 @@ class StoryFilter:
     def sentence(self, votes_per_story: int) -> str:
         """Return the rule as an English sentence for this number of votes per story."""
         votes = f"{votes_per_story} counted vote{'s' if votes_per_story > 1 else ''}"
-        rule = self.rule.format(votes=votes, enough=self.votes_needed(votes_per_story))
+        rule = self._worded(votes_per_story, votes, str)
         return f"{rule}; {ONLY_FIRST}" if self.one_of_each else rule
 
-    def localized(self, votes_per_story: int) -> tuple[str, str]:
-        """Return title and rule in the current language."""
+    @property
+    def localized_title(self) -> str:
+        """Return the title in the current language."""
+        return translation.gettext(self.title)
+
+    def localized_rule(self, votes_per_story: int) -> str:
+        """Return the rule in the current language."""
         counted = ngettext("%(n)s counted vote", "%(n)s counted votes", votes_per_story)
-        rule = translation.gettext(self.rule).format(
-            votes=counted % {"n": votes_per_story}, enough=self.votes_needed(votes_per_story)
-        )
-        return translation.gettext(self.title), rule
+        return self._worded(votes_per_story, counted % {"n": votes_per_story}, translation.gettext)
 
     def parameters(self, votes_per_story: int) -> dict[str, int | str]:
         """Return the parameters for ``release.json``: enough to apply the rule again."""
         needed = {"votes_per_story": votes_per_story, "votes_needed": self.votes_needed(votes_per_story)}
+        if self.most_votes:
+            needed = {"votes_per_story": votes_per_story, "most_votes": self.most_votes}
         return {**needed, "ties": self.ties} if self.ties else {**needed}
 
-
-def _two_thirds(votes: int) -> int:
-    return -(-2 * votes // 3)
-
-
-def _more_than_half(votes: int) -> int:
-    return votes // 2 + 1
-
-
-def _anybody(against: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*against)
-
-
-def _too_few_behind_the_story(against: Sequence[frozenset[str]]) -> frozenset[str]:
-    behind = sum(not questions for questions in against)
-    return frozenset() if behind >= _two_thirds(len(against)) else _anybody(against)
-
-
-def _too_few_behind_a_question(against: Sequence[frozenset[str]]) -> frozenset[str]:
-    noes = Counter(question for questions in against for question in questions)
-    needed = _more_than_half(len(against))
-    return frozenset(question for question, count in noes.items() if len(against) - count < needed)
+    def _worded(self, votes_per_story: int, votes: str, translated: Callable[[str], str]) -> str:
+        if not self.most_votes:
+            return translated(self.rule).format(votes=votes, enough=self.votes_needed(votes_per_story))
+        rule = translated(self.adaptive_rule).format(votes=span(votes_per_story, self.most_votes))
+        return f"{rule}; {translated(ADAPTIVE).format(least=votes_per_story, most=self.most_votes)}"
 
 
 all_agree = StoryFilter(
@@ -164,7 +184,11 @@ all_agree = StoryFilter(
     rule=gettext_noop(
         "a story is kept if and only if it has exactly {votes} and none of their answers counts against it"
     ),
-    judge=_anybody,
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and none of "
+        "their answers counts against it"
+    ),
+    judge=deciding.objected_to,
     votes_needed=int,
     validates=True,
 )
@@ -177,8 +201,12 @@ two_of_three = StoryFilter(
         "a story is kept if and only if it has exactly {votes} and at least {enough} of them "
         "(two thirds) have no answer that counts against it"
     ),
-    judge=_too_few_behind_the_story,
-    votes_needed=_two_thirds,
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and at least two "
+        "thirds of them have no answer that counts against it"
+    ),
+    judge=deciding.lost_by_votes,
+    votes_needed=deciding.two_thirds,
 )
 """Counts whole votes: a person with one "no" is against the story."""
 
@@ -189,8 +217,13 @@ majority = StoryFilter(
         "a story is kept if and only if it has exactly {votes} and, for every question taken by itself, at "
         "least {enough} of them (more than half) have no answer that counts against it; a tie drops the story"
     ),
-    judge=_too_few_behind_a_question,
-    votes_needed=_more_than_half,
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and, for every "
+        "question taken by itself, more than half of them have no answer that counts against it; a tie drops "
+        "the story"
+    ),
+    judge=deciding.lost_by_questions,
+    votes_needed=deciding.more_than_half,
     ties="dropped",
 )
 """Counts each question separately: three people may each object to a different question, and none prevails.
@@ -204,7 +237,12 @@ experts_decide = StoryFilter(
         "answers counts against it, or they split (some votes have such an answer, others none) and an "
         "expert decided that it is valid"
     ),
-    judge=_anybody,
+    adaptive_rule=gettext_noop(
+        "a story is kept if and only if it has as many counted votes as it needed ({votes}) and either none "
+        "of their answers counts against it, or they split (some votes have such an answer, others none) and "
+        "an expert decided that it is valid"
+    ),
+    judge=deciding.objected_to,
     votes_needed=lambda votes: 1,
     experts_decide=True,
 )
@@ -221,8 +259,6 @@ every_item = StoryFilter(
 )
 """For protocols whose answers are summed up and decide nothing, such as ratings."""
 
-DEFAULT_FILTER = all_agree.name
-
 FILTERS: Mapping[str, StoryFilter] = {
     rule.name: rule for rule in (all_agree, two_of_three, majority, experts_decide)
 }
@@ -237,33 +273,17 @@ def filters_for(protocol_name: str) -> Mapping[str, StoryFilter]:
     return FILTERS if stated_by(protocol_name).resolution == "filter" else {every_item.name: every_item}
 
 
-def default_filter(protocol_name: str) -> str:
-    """Return the name of the filter that shows how a study stands, and that releases use by default."""
-    return next(iter(filters_for(protocol_name)))
+def get_filter(name: str, most_votes: int | None = None) -> StoryFilter:
+    """Return the filter of this name, which may end in :data:`ONE_OF_EACH`.
 
-
-def filter_for(protocol_name: str, name: str) -> StoryFilter:
-    """Return the filter of this name for a protocol's items.
-
-    Raise :class:`~publishing.errors.UnknownFilter` if there is none, or if the items are not chosen by it.
+    ``most_votes``: the most votes of a story, where their number is adaptive. Raise
+    :class:`~publishing.errors.UnknownFilter` if there is none.
     """
-    found, offered = get_filter(name), get_filter(default_filter(protocol_name))
-    if found.selects != offered.selects:
-        raise UnknownFilter(f"The protocol {protocol_name} cannot use the filter {name}, but {offered.name}.")
-    return found
-
-
-def find_filter(name: str) -> StoryFilter | None:
-    """Return the filter of this name, which may end in :data:`ONE_OF_EACH`; None if there is none."""
+    if name not in FILTER_NAMES:
+        raise UnknownFilter(f"There is no filter “{name}”. There are: {', '.join(FILTER_NAMES)}.")
     if name == every_item.name:
         return every_item
-    base = FILTERS.get(name.removesuffix(ONE_OF_EACH))
-    return base if base is None or name == base.name else replace(base, name=name, one_of_each=True)
-
-
-def get_filter(name: str) -> StoryFilter:
-    """Return the filter of this name. Raise :class:`~publishing.errors.UnknownFilter`."""
-    found = find_filter(name)
-    if found is None:
-        raise UnknownFilter(f"There is no filter “{name}”. There are: {', '.join(FILTER_NAMES)}.")
-    return found
+    base = FILTERS[name.removesuffix(ONE_OF_EACH)]
+    if name == base.name and not most_votes:
+        return base
+    return replace(base, name=name, one_of_each=name != base.name, most_votes=most_votes)

@@ -3,7 +3,7 @@
 ``instrument/instrument.json`` holds it for programs; :func:`readable` writes the same as Markdown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -11,13 +11,15 @@ from django.utils.translation import override
 
 from annotation.models import InstructionText
 from annotation.protocols.base import Protocol
-from annotation.protocols.instructions import as_written, read_examples, sections_of
-from publishing.card.markdown import bullets, code, fenced, paragraphs, text
+from annotation.protocols.instructions import as_written, read_examples
+from publishing.card.sections import rendered
 from publishing.facts import Tally
 from publishing.files import jsonl
 
 WRITTEN = ("page", "examples", "before_test", "thanks")
 """The texts that a study may write itself (``annotation.models.InstructionText``)."""
+UNUSUAL = ("optional", "only_after")
+"""Attributes that the instrument names only for questions that have them."""
 
 
 def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:
@@ -32,6 +34,7 @@ def form_of(protocol: Protocol, language: str, own: InstructionText | None = Non
             "title": str(protocol.title),
             "questions": _plain(protocol.questions),
             **({"by_row": _plain(protocol.by_row)} if protocol.by_row else {}),
+            **({"open_table": _plain(protocol.open_table)} if protocol.open_table else {}),
             **({name: getattr(own, name) for name in WRITTEN} if own else usual),
         }
 
@@ -39,7 +42,10 @@ def form_of(protocol: Protocol, language: str, own: InstructionText | None = Non
 def _plain(value: Any) -> Any:
     """Return dataclasses as objects, sequences as lists, and lazy texts in the current language."""
     if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        said = {item.name: getattr(value, item.name) for item in fields(value)}
+        return {name: _plain(one) for name, one in said.items() if one or name not in UNUSUAL}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value if isinstance(value, bool) else str(value)
@@ -56,42 +62,20 @@ def document(instrument: Mapping[str, Any], tally: Tally) -> dict[str, Any]:
 
 
 def readable(instrument: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the Markdown files of an ``instrument.json`` by path."""
-    pages = {f"form-{form['version']}-{form['language']}": [*_form(form)] for form in instrument["forms"]}
+    """Return the Markdown files of an ``instrument.json`` by path.
+
+    Raise :class:`jinja2.UndefinedError`, or as reading plain values does, for what is none.
+    """
+    pages: dict[str, dict[str, Any]] = {
+        f"form-{form['version']}-{form['language']}": {"form": form} for form in instrument["forms"]
+    }
     for consent in instrument["consent"]:
-        title = f"# Consent text, version {consent['version']}"
-        page = [title, *paragraphs(consent["text"]), "## Pay", *_pay(instrument["pay"])]
-        pages[f"consent-{consent['version']}"] = page
+        pages[f"consent-{consent['version']}"] = {"consent": consent, "pay": instrument["pay"]}
     if instrument["test"] is not None:
         rounds = jsonl.document({"rounds": instrument["test"]}).decode().rstrip().replace("`", "\\u0060")
-        pages["qualification-test"] = ["# Qualification test and its key", fenced("json", rounds)]
+        pages["qualification-test"] = {"test": rounds}
+    others = {"form": None, "consent": None}
     return {
-        f"instrument/{name}.md": ("\n\n".join(filter(None, page)) + "\n").encode()
-        for name, page in pages.items()
+        f"instrument/{name}.md": f"{rendered('instrument.jinja', **others | told)}\n".encode()
+        for name, told in pages.items()
     }
-
-
-def _pay(pay: Mapping[str, Any] | None) -> Iterator[str]:
-    for past in pay["before"] if pay else ():
-        yield f"{past['rate'] or 'None stated'} until {past['until']}."
-    yield f"{pay['rate']} {text(pay['currency'])} per hour." if pay and pay["rate"] else "None stated."
-
-
-def _form(form: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# {text(form['title'])}"
-    for section in sections_of(form["page"]):
-        yield f"## {text(section.title)}" if section.title else ""
-        yield from map(text, section.paragraphs)
-    for question in form["questions"]:
-        yield f"## {code(question['key'])} {text(question['title'])}"
-        yield from (text(question["text"]), text(question["help"]))
-        yield bullets(
-            f"{code(option['key'])} **{text(option['label'])}** {text(option['hint'])}"
-            for option in question["options"]
-        )
-        for example in form["examples"].get(question["key"], ()):
-            answer = [("Answer", example["option"] or example["answer"]), ("Why", example["why"])]
-            lines = [*example["parts"], *answer]
-            yield bullets([f"**{text(label)}**: {text(said)}" for label, said in lines])
-    for heading, name in (("## Before the test", "before_test"), ("## Thanks", "thanks")):
-        yield from [heading, *paragraphs(form[name])] if form[name] else []

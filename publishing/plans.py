@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils.translation import override
 
+from annotation.identifiers import without_identifiers
 from annotation.models import Event
 from publishing.files import jsonl
-from publishing.files.identifiers import without_identifiers
 from publishing.models import Release, StudyPlan
 
 _NAMED = (Event.Type.CONSENT_TEXT_ADDED, Event.Type.KEY_SET, Event.Type.ROUND_CHANGED)
@@ -28,6 +29,7 @@ _CHANGES = (
     Event.Type.ADMISSION_SETTLED,
     Event.Type.STORIES_IMPORTED,
     Event.Type.CHECKS_CHANGED,
+    Event.Type.STORY_REVISED,
 )
 """Types of events that may deviate from a plan."""
 
@@ -52,8 +54,10 @@ def plan_and_deviations(release: Release) -> dict[str, Any] | None:
         return None
     document = json.loads(plan.document)
     later = Event.objects.filter(study=release.study, type__in=_CHANGES, at__gt=plan.fixed_at)
+    until = release.answers_until or release.requested_at
+    in_time = Q(at__lte=release.requested_at) | Q(type=Event.Type.STORY_REVISED, at__lte=until)
     with override(settings.LANGUAGE_CODE):
-        deviations = [*_deviations(later.filter(at__lte=release.requested_at).order_by("at", "pk"), document)]
+        deviations = [*_deviations(later.filter(in_time).order_by("at", "pk"), document)]
     if document["filter"] != release.filter_name:
         what = f"another filter: {document['filter']} → {release.filter_name}"
         deviations.append({"at": jsonl.timestamp(release.requested_at), "what": what})
@@ -77,6 +81,6 @@ def _deviations(events: Iterable[Event], plan: Mapping[str, Any]) -> Iterable[di
             if added.startswith("0 "):
                 continue
             what = f"{what}: {added}"
-        elif event.type in _NAMED:
+        elif event.type in (*_NAMED, Event.Type.STORY_REVISED):
             what = f"{what}: {event.subject}"
         yield {"at": jsonl.timestamp(at), "what": what}

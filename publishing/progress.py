@@ -6,11 +6,10 @@ which the database takes from a dead process at once, not from its reports.
 """
 
 import enum
-import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 
 from django.core.cache import caches
 from django.utils import timezone
@@ -58,16 +57,8 @@ class BuildStanding(enum.StrEnum):
 class Reporter:
     """Stores the reports of one build: at most one a second, and the first of each step."""
 
-    def __init__(
-        self,
-        release: Release,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = timezone.now,
-    ) -> None:
+    def __init__(self, release: Release) -> None:
         self._key = _key(release)
-        self._clock = clock
-        self._now = now
         self._stage: Stage | None = None
         self._total: int | None = None
         self._kept_at = 0.0
@@ -75,7 +66,7 @@ class Reporter:
         self._first = (0.0, 0)
 
     def __call__(self, stage: Stage, done: int, total: int | None) -> None:
-        tick = self._clock()
+        tick = monotonic()
         if stage is not self._stage:
             self._stage, self._total, self._first = stage, total, (tick, done)
             self._seen.clear()
@@ -84,7 +75,7 @@ class Reporter:
         self._seen.append((tick, done))
         self._kept_at = tick
         remaining = remaining_seconds(self._first, [*self._seen], self._total)
-        progress = Progress(stage, done, self._total, self._now(), remaining)
+        progress = Progress(stage, done, self._total, timezone.now(), remaining)
         caches["shared"].set(self._key, progress, KEPT_FOR.total_seconds())
 
 

@@ -14,11 +14,11 @@ from urllib.parse import urljoin
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, Count, F, Q, When
-from django.urls import reverse
 from django.utils.translation import override
 
 from annotation.fixed_settings import NONE, noted_changes
 from annotation.hidden_checks import CheckRules
+from annotation.identifiers import without_identifiers
 from annotation.models import (
     Answer,
     Assignment,
@@ -35,28 +35,18 @@ from annotation.models import (
     Vote,
 )
 from annotation.models.votes import VoteQuerySet
-from annotation.protocols.base import Question, Scale
-from publishing.facts import (
-    AskedQuestion,
-    Flagged,
-    HiddenChecks,
-    ImportedVotes,
-    PayBefore,
-    People,
-    ReleaseFacts,
-    SpotChecks,
-    Statement,
-)
+from annotation.protocols.questions import Question, Scale, Text
+from publishing import facts
 from publishing.files import jsonl
-from publishing.files.identifiers import without_identifiers
-from publishing.filters import default_filter
 from publishing.instrument import form_of
 from publishing.models import DataStatement, Release, StudyPlan
 from publishing.plans import plan_and_deviations
+from publishing.study_filters import default_filter
 
 COPIED = (
     "title", "description", "environment", "license", "story_language", "number", "filter_name",
-    "votes_per_story", "salt", "code_version", "study_state", "story_cap", "pay_rate", "currency",
+    "votes_per_story", "most_votes", "salt", "code_version", "study_state", "story_cap", "pay_rate",
+    "currency",
 )  # fmt: skip
 """Facts that the row of a release has under the same name."""
 CHUNK = 2000
@@ -64,9 +54,10 @@ CHUNK = 2000
 
 
 def has_complete_story(study: Study) -> bool:
-    """Return True if at least one story has all its votes."""
-    by_story = Vote.objects.of_study(study).counted().values("assignment__story").annotate(votes=Count("pk"))
-    return by_story.filter(votes__gte=study.votes_per_story).exists()
+    """Return True if at least one story has all its votes, or the least where their number is adaptive."""
+    by_story = Vote.objects.of_study(study).counted().values("assignment__story")
+    counted = by_story.annotate(votes=Count("pk"))
+    return bool(counted.filter(votes__gte=study.votes_per_story).exists())
 
 
 def refresh_planner_statistics() -> None:
@@ -96,13 +87,12 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-def release_facts(release: Release) -> ReleaseFacts:
+def release_facts(release: Release) -> facts.ReleaseFacts:
     """Collect what the files state about the study and the request."""
     study = release.study
-    protocol = study.protocol
     with override(settings.LANGUAGE_CODE):  # the same files, whatever language the asker reads
-        protocol_title = str(protocol.title)
-    return ReleaseFacts(
+        protocol_title = str(study.protocol.title)
+    return facts.ReleaseFacts(
         slug=study.slug,
         **{name: getattr(release, name) for name in COPIED},
         protocol_name=study.protocol_name,
@@ -117,11 +107,12 @@ def release_facts(release: Release) -> ReleaseFacts:
         instrument=instrument(release),
         sources=sources(study),
         plan=plan_and_deviations(release),
-        url=urljoin(settings.PUBLIC_URL, reverse("publishing:release", args=[study.slug, release.number])),
+        url=urljoin(settings.PUBLIC_URL, release.url),
         intake=intake(release),
         recruited=json.loads(release.recruited) if release.recruited else None,
         flagged=flagged(release),
         admitted_through=study.qualified_through.slug if study.qualified_through else "",
+        given=votes_given_by_name(release),
         surplus=surplus_votes(release),
         excluded_people=excluded_people(release),
         checks=hidden_checks(release),
@@ -133,7 +124,7 @@ def release_facts(release: Release) -> ReleaseFacts:
 def planned_filter(study: Study) -> str:
     """Return the name of the filter in the study's plan; without a plan, the protocol's default one."""
     plan = StudyPlan.objects.filter(study=study).first()
-    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study.protocol_name)
+    return str(json.loads(plan.document)["filter"]) if plan else default_filter(study)
 
 
 def instrument(release: Release) -> dict[str, Any]:
@@ -171,14 +162,15 @@ def _amount(rate: Decimal | None) -> str | None:
 def sources(study: Study) -> list[dict[str, Any]]:
     """Return the files from which the released stories were imported, oldest first."""
     files = StoryImport.objects.filter(study=study, stories__role=Story.Role.MAIN).order_by("pk")
-    rows = files.annotate(number=Count("stories")).values_list("file_name", "sha256", "license", "number")
+    number = Count("stories__source_line", distinct=True)  # a new version has the line of the old one
+    rows = files.annotate(number=number).values_list("file_name", "sha256", "license", "number")
     names = ("file", "sha256", "license", "stories")
     return [
         dict(zip(names, (without_identifiers(Path(file).name), *rest), strict=True)) for file, *rest in rows
     ]
 
 
-def imported_votes(study: Study) -> ImportedVotes | None:
+def imported_votes(study: Study) -> facts.ImportedVotes | None:
     """Return the source of the study's imported votes, from the audit log; None if people voted here."""
     note = Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).values_list("note", flat=True)
     source = note.first()
@@ -186,7 +178,7 @@ def imported_votes(study: Study) -> ImportedVotes | None:
         return None
     agreed_there = Event.objects.filter(study=study, type=Event.Type.CONSENT_GIVEN, note=source)
     found = agreed_there.values("enrollment").distinct().count()
-    return ImportedVotes(source.removeprefix("imported from "), found) if found else None
+    return facts.ImportedVotes(source.removeprefix("imported from "), found) if found else None
 
 
 def largest_story_cap(study: Study) -> int:
@@ -195,10 +187,10 @@ def largest_story_cap(study: Study) -> int:
     return max([study.story_cap, *(int(before) for _, before in changes)])
 
 
-def pay_before(release: Release) -> tuple[PayBefore, ...]:
+def pay_before(release: Release) -> tuple[facts.PayBefore, ...]:
     """Return the pay rates before the release's, since the opening, oldest first."""
     changes = _changes_since_opening(release.study, "pay_rate", until=release.requested_at)
-    return tuple(PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
+    return tuple(facts.PayBefore(None if rate == NONE else Decimal(rate), until) for until, rate in changes)
 
 
 def _changes_since_opening(
@@ -212,39 +204,40 @@ def _changes_since_opening(
     return [(at, changes[setting][0]) for at, note in noted if setting in (changes := noted_changes(note))]
 
 
-def statement_of(study: Study, *, at: datetime) -> Statement:
+def statement_of(study: Study, *, at: datetime) -> facts.Statement:
     """Return the data statement in force at a moment; empty if there was none."""
     written = DataStatement.objects.of(study, at=at)
-    return written.statement if written else Statement()
+    return written.statement if written else facts.Statement()
 
 
-def asked_questions(study: Study) -> tuple[AskedQuestion, ...]:
+def asked_questions(study: Study) -> tuple[facts.AskedQuestion, ...]:
     """Return the questions of the study's form, with titles in the installation's language."""
     with override(settings.LANGUAGE_CODE):
         return tuple(asked_question(question) for question in study.protocol.questions)
 
 
-def asked_question(question: Question) -> AskedQuestion:
+def asked_question(question: Question) -> facts.AskedQuestion:
     """Return a question of a protocol as releases state it, with its title in the current language."""
     options = question.options if question.has_fixed_options else ()
-    return AskedQuestion(
+    return facts.AskedQuestion(
         key=question.key,
         title=str(question.title),
         options=tuple(option.key for option in options),
         against=tuple(option.key for option in options if option.counts_against),
         scale=(str(question.lowest), str(question.highest)) if isinstance(question, Scale) else (),
+        in_words=isinstance(question, Text),
+        optional=question.optional or question.only_after is not None,
     )
 
 
-def people(release: Release) -> People:
+def people(release: Release) -> facts.People:
     """Count the people at each step, from the audit log, until the answers were frozen (or the request).
 
     Later events change nothing, so building a release again gives the same card.
     """
     study = release.study
-    events = Event.objects.filter(
-        study=study, at__lte=counted_until(release), enrollment__environment=release.environment
-    )
+    events = Event.objects.filter(study=study, enrollment__environment=release.environment)
+    events = events.filter(at__lte=counted_until(release))
 
     def how_many(*types: Event.Type) -> int:
         return events.filter(type__in=types).values("enrollment").distinct().count()
@@ -252,7 +245,7 @@ def people(release: Release) -> People:
     qualified, failed = Event.Type.ENROLLMENT_QUALIFIED, Event.Type.ENROLLMENT_FAILED
     begun = events.filter(type=Event.Type.ATTEMPT_STARTED)
     tested = study.gate != Study.Gate.NOT_REQUIRED
-    return People(
+    return facts.People(
         visited=how_many(Event.Type.VISIT_ARRIVED),
         consented=how_many(Event.Type.CONSENT_GIVEN),
         attempted=how_many(qualified, failed) if tested else None,
@@ -275,7 +268,7 @@ def intake(release: Release) -> dict[str, Any] | None:
     return {"smallest_group": study.intake_group, "people": people}
 
 
-def flagged(release: Release) -> Flagged:
+def flagged(release: Release) -> facts.Flagged:
     """Return the votes of people whom the log names as flagged, and those without trusted input.
 
     Flags that are raised after the request change nothing, so building a release again gives the same card.
@@ -285,9 +278,8 @@ def flagged(release: Release) -> Flagged:
     )
     untrusted = Vote.objects.of_study(release.study).filter(trusted_events=0).counted()
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name, story_id in untrusted.values_list(
-        "assignment__enrollment__pseudonym", "assignment__story__story_id"
-    ):
+    votes = untrusted.values_list("assignment__enrollment__pseudonym", "assignment__story__story_id")
+    for name, story_id in votes:
         found[name].add(story_id)
     return {**found, **dict.fromkeys(people.values_list("enrollment__pseudonym", flat=True))}
 
@@ -303,6 +295,12 @@ def surplus_votes(release: Release) -> dict[str, int]:
     )
     by_reason = _uncounted(release).annotate(reason=reason).values("reason")
     return {row["reason"]: row["votes"] for row in by_reason.annotate(votes=Count("pk")).order_by("reason")}
+
+
+def votes_given_by_name(release: Release) -> int:
+    """Count the counted votes on stories that were given to their annotator by name."""
+    given = Vote.objects.of_study(release.study).counted().filter(assignment__given=True)
+    return given.filter(submitted_at__lte=counted_until(release)).count()
 
 
 def excluded_people(release: Release) -> int:
@@ -328,7 +326,7 @@ def counted_until(release: Release) -> datetime:
     return release.answers_until or release.requested_at
 
 
-def hidden_checks(release: Release) -> HiddenChecks | None:
+def hidden_checks(release: Release) -> facts.HiddenChecks | None:
     """Return people's results on hidden checks; None if nobody got one.
 
     Only first answers count, so building a release again gives the same card.
@@ -350,10 +348,10 @@ def hidden_checks(release: Release) -> HiddenChecks | None:
     warned = Event.objects.filter(
         study=release.study, type=Event.Type.ANNOTATOR_WARNED, at__lte=until
     ).aggregate(people=Count("enrollment", distinct=True))
-    return HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
+    return facts.HiddenChecks(**found, warned=warned["people"], rules=_rules(release.study, until))
 
 
-def spot_checks(release: Release) -> SpotChecks | None:
+def spot_checks(release: Release) -> facts.SpotChecks | None:
     """Return the results of judging randomly drawn votes; None if none was judged.
 
     The last decision on each vote before the release counts, whichever sample it was made in.
@@ -371,7 +369,7 @@ def spot_checks(release: Release) -> SpotChecks | None:
         return None
     decisions = Counter(decision for _, decision in standing.values())
     people = Counter(person for person, _ in standing.values())
-    return SpotChecks(
+    return facts.SpotChecks(
         accepted=decisions[SpotCheck.Decision.ACCEPT],
         uncounted=decisions[SpotCheck.Decision.UNCOUNTED],
         rejected=decisions[SpotCheck.Decision.REJECT],
@@ -381,7 +379,6 @@ def spot_checks(release: Release) -> SpotChecks | None:
 
 
 def _rules(study: Study, until: datetime) -> CheckRules:
-    """Return the rules in force at a moment, from the log of their changes."""
     rules, names = CheckRules(), {item.name for item in fields(CheckRules)}
     events = Event.objects.filter(study=study, type=Event.Type.CHECKS_CHANGED, subject="", at__lte=until)
     for note in events.order_by("pk").values_list("note", flat=True):

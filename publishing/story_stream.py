@@ -1,20 +1,19 @@
 """Stories of a study with their counted votes, streamed from the database. No writes.
 
-One statement joins everything, and the server sends the rows as it finds them: it sorts stories and votes by
-the story's id, then looks up the answers story by story. What it has sent is fetched while earlier stories
-are used here, a little at a time, so that it need not wait for room; with a cursor each side would wait for
-the other. The votes on a story arrive as lines of one text, and the answers of a vote as one field. The votes
-on some hundred stories become columns at once, so that there is no object for each.
+One statement joins everything and the server sends the rows as it finds them, so that it keeps working while
+they are used here; with a cursor each side would wait for the other. The votes on a story arrive as lines of
+one text, and the answers of a vote as one field. The votes on some hundred stories become columns at once, so
+that there is no object for each.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +22,16 @@ import orjson
 import psycopg
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
-from django.db.models import Case, CharField, F, FloatField, Func, OuterRef, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, F, FloatField, Func, OuterRef, QuerySet, Value, When
 from django.db.models.functions import Collate
 
+from annotation.identifiers import without_identifiers
 from annotation.importing.rows import IMPORTED
-from annotation.models import Adjudication, Answer, Skip, Story, Study, Vote
+from annotation.models import Adjudication, Answer, Skip, Story, StoryRevision, Study, Vote, given_in
 from annotation.protocols import stated_by
-from annotation.protocols.base import Choice, field_name
+from annotation.protocols.questions import Choice, field_name
 from publishing.files import jsonl
 from publishing.files.features import Type
-from publishing.files.identifiers import without_identifiers
 from publishing.files.parquet import schema_of
 from publishing.files.rows import (
     CONTEXT,
@@ -53,8 +52,8 @@ from publishing.files.rows import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ANSWERS, _PARTS = ",", "|"
-"""Separators between the answers of a vote and the parts of an answer, which no protocol's key contains."""
+_ANSWERS, _PARTS = "\x1e", "\x1f"
+"""Separators between the answers of a vote and the parts of an answer, which no key and no words contain."""
 _COUNTS_AGAINST = "!"
 _FETCHED = 50
 """Stories that are fetched at once: about as many as the server can send without waiting."""
@@ -72,7 +71,7 @@ _STORY_COLUMNS = ("text_hash", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, coalesce(judged.votes, '')
-FROM ({stories}) AS story ({columns})
+FROM ({stories}) AS story ({columns}, is_old_version)
 LEFT JOIN (
     SELECT story COLLATE "C", string_agg(
         concat(annotator, E'\\t', given, E'\\t', submitted, E'\\t', took, E'\\t', place, E'\\t', starts,
@@ -105,13 +104,14 @@ def judged_stories(study: Study) -> Generator[JudgedStory]:
 def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     """Yield the study's main stories by id (in byte order), some hundred at a time.
 
-    ``until`` leaves out votes submitted later, which people may still change. The connection is busy until
-    the stream has ended or been closed; if closed early, the transaction can only be rolled back. Raise
-    database errors as Django does.
+    ``until`` leaves out votes submitted later, which people may still change, and later revisions. The
+    connection is busy until the stream has ended or been closed; if closed early, the transaction can only be
+    rolled back. Raise database errors as Django does.
     """
     # The texts of a theory-of-mind story hold no numbers; orjson would round those beyond 64 bits.
     is_text = stated_by(study.protocol_name).layout == "theory-of-mind"
-    read = _Reader(_decisions(study, until), orjson.loads if is_text else json.loads)
+    parse = orjson.loads if is_text else json.loads
+    read = _Reader(_decisions(study, until), parse, study.protocol.written)
     with closing(_rows(study, until)) as rows:
         coming = deque(islice(rows, _AT_ONCE))
         while found := coming:
@@ -122,19 +122,22 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
     """Return the newest decision about each story or label that an expert decided, by the story's id."""
-    made = Adjudication.objects.filter(story__study=study)
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
-    rows = (made.filter(at__lte=until) if until else made).order_by("pk")
-    values = rows.values_list("story__story_id", "question", "row", "verdict", "reason", "at")
+    standing = Adjudication.objects.filter(story__study=study).standing(until=until).order_by("pk")
+    values = standing.values_list("story__story_id", "question", "row", "verdict", "reason", "at")
     for story_id, question, row, verdict, reason, at in values.iterator():
         found[story_id][field_name(question, row)] = Decision(verdict, reason, at)
     return found
 
 
 def _rows(study: Study, until: datetime | None) -> Generator[Fetched]:
-    stories, story_values = (
-        Story.objects.filter(study=study).main().order_by().values_list(*_STORY_COLUMNS)
-    ).query.sql_with_params()
+    found = Story.objects.filter(study=study).main().order_by()
+    is_old: F | Exists = F("is_old_version")
+    if until and study.protocol.revisable:
+        later = StoryRevision.objects.filter(after__study=study, at__gt=until)
+        found = found.exclude(pk__in=later.values("after"))
+        is_old = Exists(StoryRevision.objects.filter(before=OuterRef("pk"), at__lte=until))
+    stories, story_values = found.values_list(*_STORY_COLUMNS, is_old).query.sql_with_params()
     votes, vote_values = _counted_votes(study, until).query.sql_with_params()
     statement = _STATEMENT.format(stories=stories, votes=votes, columns=", ".join(_STORY_COLUMNS))
     connection.ensure_connection()
@@ -161,10 +164,27 @@ def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
         }
 
 
+def revision_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
+    """Yield the rows of the file of revisions, by the id of the new version."""
+    made = StoryRevision.objects.filter(before__study=study).select_related("before", "after")
+    made = made.filter(at__lte=until) if until else made
+    for one in made.order_by(Collate("after__story_id", "C")).iterator(chunk_size=_AT_ONCE):
+        changed = one.changed_texts()
+        yield {
+            "story_id": one.after.story_id,
+            "revised_from": one.before.story_id,
+            "changed": [*changed],
+            "before": [old for old, _ in changed.values()],
+            "after": [new for _, new in changed.values()],
+            "reason": without_identifiers(one.reason),
+            "revised_at": jsonl.timestamp(one.at),
+        }
+
+
 def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
     """Select what a release tells of each vote; moments as it tells them, durations in seconds."""
     mark = Case(When(counts_against=True, then=Value(_COUNTS_AGAINST)), default=Value(""))
-    parts = ("question", Value(_PARTS), "row", Value(_PARTS), "option", Value(_PARTS), mark)
+    parts = ("question", Value(_PARTS), "row", Value(_PARTS), given_in(), Value(_PARTS), mark)
     answer = Func(*parts, template="%(expressions)s", arg_joiner=" || ", output_field=CharField())
     answers = Answer.objects.filter(vote=OuterRef("pk")).order_by().values_list(answer)
     counted = Vote.objects.of_study(study).counted()
@@ -198,10 +218,12 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
 class _Reader:
     """Converts rows of the statement to values."""
 
-    def __init__(self, decisions: Mapping[str, Decisions], parse: Callable[[str], Any]) -> None:
+    def __init__(
+        self, decisions: Mapping[str, Decisions], parse: Callable[[str], Any], written: Collection[str]
+    ) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._answers = lru_cache(maxsize=_REMEMBERED)(_answers)
+        self._answers = lru_cache(maxsize=_REMEMBERED)(partial(_answers, written))
 
     def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.
@@ -227,8 +249,7 @@ class _Reader:
     def _story(
         self, row: Fetched, given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
-        """Return the story in a row, with its votes."""
-        text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, _ = row
+        text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, old, _ = row
         story = ReleasedStory(
             story_id,
             core_id,
@@ -240,6 +261,7 @@ class _Reader:
             _ratings(harm),
             _ratings(wrong),
             text_hash,
+            old,
         )
         votes = [GivenVote(annotator, answers) for annotator, (answers, _) in given]
         against = [counting for _, (_, counting) in given if counting]
@@ -279,8 +301,14 @@ def _ratings(text: str) -> list[Any]:
     return found
 
 
-def _answers(text: str) -> tuple[tuple[Choice, ...], Against]:
-    """Return the choices of a vote in a fixed order, and those that count against the story."""
+def _answers(written: Collection[str], text: str) -> tuple[tuple[Choice, ...], Against]:
+    """Return the choices of a vote in a fixed order, and those that count against the story.
+
+    ``written`` are the questions answered in words, from which identifiers of people are removed.
+    """
     parts = sorted(answer.split(_PARTS) for answer in text.split(_ANSWERS) if answer)
-    answers = tuple(Choice(*choice) for *choice, _ in parts)
+    answers = tuple(
+        Choice(question, row, without_identifiers(given) if question in written else given)
+        for question, row, given, _ in parts
+    )
     return answers, frozenset(Choice(*choice) for *choice, mark in parts if mark == _COUNTS_AGAINST)

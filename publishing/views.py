@@ -8,29 +8,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.contrib.syndication.views import Feed
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse_lazy
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import condition, require_safe
 
 from annotation.downloads import RELEASES, download
 from annotation.models import Study
-from publishing.actions.releases import COUNTS
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH, Citation, marked, read_citation
-from publishing.card.contents import load_snippet
+from publishing.card.contents import configs, load_snippet
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.html import RenderedCard, rendered
 from publishing.files.archives import tar_of, zip_of
-from publishing.files.directory import MANIFEST, FileFacts, content_type, file_facts, pieces
+from publishing.files.directory import MANIFEST, content_type, pieces
 from publishing.files.rows import layout_for
-from publishing.filters import get_filter
 from publishing.models import Deposit, Release, ReleaseFile
 from publishing.queries import asked_questions
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 from tomannot.cache import local as cache
 
 ARCHIVES = {"tar": (tar_of, "application/x-tar"), "zip": (zip_of, "application/zip")}
@@ -38,11 +37,11 @@ AT_ONCE = 1 << 20
 """In bytes; smaller files fit into the buffers of proxy and network."""
 
 
-def release_list(study: Study | None = None) -> list[dict[str, Any]]:
+def release_list(study: Study | None = None) -> QuerySet[Release]:
     """Return the published releases of one study, or of all studies but test runs, newest first."""
     found = Release.objects.published().select_related("study", "withdrawal")
     found = found.order_by("-published_at", "-pk")
-    return [_shown(release) for release in (found.filter(study=study) if study else found.of_people())]
+    return found.filter(study=study) if study else found.of_people()
 
 
 @require_safe
@@ -54,24 +53,24 @@ def releases(request: HttpRequest) -> HttpResponse:
 def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show one release: its card, downloads, code to load it, and citation."""
     found = published_release(slug, number)
-    files = _files(found)
-    urls = {file["path"]: file["url"] for file in files}
+    files = published_files(found)
+    with suppress(OSError):  # the page works even while files are being restored
+        files[-1].size = files[-1].place.stat().st_size
+    urls = {file.path: file.url for file in files}
+    layout = layout_for(found.study.protocol_name)
+    results = per_item(found.study.protocol_name, asked_questions(found.study))
     context = {
-        "release": _shown(found),
+        "release": found,
+        "archives": ARCHIVES,
         "files": files,
         "croissant_url": urls.get(CROISSANT_PATH),
         "citation_url": urls.get(CITATION_PATH),
-        "manifest_sha256": found.manifest_sha256,
         "deposits": Deposit.objects.public().filter(release=found),
         "card": card_of(found, urls),
         "citation": citation_of(found),
         "unpacked": f"{slug}-{number}",
         "archive_name": f"{found.download_prefix}.tar",
-        "load_snippet": load_snippet(
-            layout_for(found.study.protocol_name),
-            per_item(found.study.protocol_name, asked_questions(found.study)),
-            directory=f"{slug}-{number}",
-        ),
+        "load_snippet": load_snippet(configs(layout, results, also=urls), directory=f"{slug}-{number}"),
         "newer": _substitute(found, number__gt=number, filter_name=found.filter_name),
         "older": _substitute(found, number__lt=number, filter_name=found.filter_name),
         "otherwise": _substitute(found, number__gt=number),
@@ -115,52 +114,13 @@ def archive(request: HttpRequest, slug: str, number: int, kind: str) -> HttpResp
 
 
 def _away(request: HttpRequest, release: Release) -> HttpResponse:
-    """Say that the files are not in place."""
-    context = {"release": _shown(release)}
-    return render(request, "publishing/away.html", context, status=503)
+    return render(request, "publishing/away.html", {"release": release}, status=503)
 
 
-def _shown(release: Release) -> dict[str, Any]:
-    rule = get_filter(release.filter_name)
-    return {
-        "title": release.title,
-        "number": release.number,
-        "url": reverse("publishing:release", args=[release.study.slug, release.number]),
-        "published_at": release.published_at,
-        "rehearsal": release.environment == "rehearsal",
-        "withdrawn": release.withdrawn,
-        "counts": {name: getattr(release, name) for name in COUNTS},
-        "filter": release.filter_name,
-        "validated": rule.validates,
-        "selects": rule.selects,
-        "votes_per_story": release.votes_per_story,
-        "archives": [
-            (kind, reverse("publishing:archive", args=[release.study.slug, release.number, kind]))
-            for kind in ARCHIVES
-        ],
-    }
-
-
-def _substitute(release: Release, **wanted: Any) -> dict[str, Any] | None:
+def _substitute(release: Release, **wanted: Any) -> Release | None:
     """Return, for a withdrawn release, the study's newest such release that is not withdrawn."""
-    found = Release.objects.not_withdrawn().filter(study=release.study_id, **wanted)
-    newest = found.select_related("study", "withdrawal").order_by("-number") if release.withdrawn else ()
-    return next((_shown(one) for one in newest[:1]), None)
-
-
-def _files(release: Release) -> list[dict[str, Any]]:
-    files: list[ReleaseFile | FileFacts] = [*release.files.all()]
-    with suppress(OSError):  # the page works even while files are being restored
-        files.append(file_facts(release.directory, MANIFEST))
-    return [
-        {
-            "path": file.path,
-            "size": file.size,
-            "sha256": file.sha256,
-            "url": reverse("publishing:file", args=[release.study.slug, release.number, file.path]),
-        }
-        for file in files
-    ]
+    found = Release.objects.not_withdrawn().filter(study=release.study_id, **wanted).select_related("study")
+    return found.order_by("-number").first() if release.withdrawn else None
 
 
 def published_release(slug: str, number: int) -> Release:
@@ -182,7 +142,7 @@ def published_file(slug: str, number: int, path: str) -> ReleaseFile:
 
 
 def published_files(release: Release) -> list[ReleaseFile]:
-    """Return every listed file and MANIFEST."""
+    """Return every listed file, and MANIFEST last."""
     manifest = ReleaseFile(release=release, path=MANIFEST, sha256=release.manifest_sha256)
     return [*release.files.all(), manifest]
 
@@ -256,7 +216,7 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
 
     def item_title(self, item: Release) -> str:
         named = gettext("%(title)s, release %(number)s") % {"title": item.title, "number": item.number}
-        marks = [] if get_filter(item.filter_name).validates else [gettext("Not validated by all")]
+        marks = [] if item.rule.validates else [gettext("Not validated by all")]
         marks += [gettext("Withdrawn")] if item.withdrawn else []
         return f"{named} ({', '.join(marks)})" if marks else named
 
@@ -270,7 +230,7 @@ class ReleaseFeed(Feed):  # type: ignore[type-arg]
         ) % {"kept": item.kept, "stories": item.stories, "votes": item.votes}
 
     def item_link(self, item: Release) -> str:
-        return reverse("publishing:release", args=[item.study.slug, item.number])
+        return item.url
 
     def item_pubdate(self, item: Release) -> datetime | None:
         return item.published_at

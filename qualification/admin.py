@@ -6,18 +6,8 @@ from django.http import HttpRequest
 from accounts.back_office import ReadOnlyAdmin, ReadOnlyInline, inline, show
 from accounts.models import User
 from annotation.models import CheckKey, CheckOption, CheckResult
+from qualification import models
 from qualification.experts import closed_rounds, closed_texts
-from qualification.models import (
-    AcceptableOption,
-    AnswerKey,
-    Attempt,
-    AttemptAnswer,
-    ExpertAnswer,
-    ExpertReview,
-    KeyReason,
-    Round,
-    RoundStory,
-)
 
 
 class Blind:
@@ -35,52 +25,44 @@ class Blind:
 
 
 class ExpertAnswerInline(Blind, ReadOnlyInline):
-    model = ExpertAnswer
+    model = models.ExpertAnswer
     about_round = "review__round"
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ExpertAnswer]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[models.ExpertAnswer]:
         """Return revealed answers only: experts answer blind, in the back office too."""
-        return super().get_queryset(request).filter(pk__in=ExpertAnswer.objects.revealed())
+        return super().get_queryset(request).filter(pk__in=models.ExpertAnswer.objects.revealed())
 
 
-class AttemptAnswerInline(Blind, ReadOnlyInline):
-    model = AttemptAnswer
-    about_round = "attempt__round"
-
-
-class BlindAnswerKeyAdmin(Blind, ReadOnlyAdmin):
-    about_round = "round"
-
-
-class BlindCheckKeyAdmin(Blind, ReadOnlyAdmin):
-    about_text = "story__text_hash"
-
-
-class BlindCheckResultAdmin(Blind, ReadOnlyAdmin):
-    about_text = "key__story__text_hash"
+def blind(base: type[Any], **attributes: Any) -> type[Any]:
+    return type(f"Blind{base.__name__}", (Blind, base), attributes)
 
 
 show(
-    Round, "study", "number", "title", "state", "attempts_allowed", "pays_on_fail", "created_at",
-    filters=("state",), inlines=(inline(RoundStory),),
+    models.Round, "study", "number", "title", "state", "attempts_allowed", "pays_on_fail", "created_at",
+    list_filter=("state",), inlines=(inline(models.RoundStory),),
 )  # fmt: skip
 show(
-    AnswerKey, "round", "version", "created_by", "created_at",
-    inlines=(inline(AcceptableOption), inline(KeyReason)), base=BlindAnswerKeyAdmin,
+    models.AnswerKey, "round", "version", "created_by", "created_at",
+    inlines=(inline(models.AcceptableOption), inline(models.KeyReason)),
+    base=blind(ReadOnlyAdmin, about_round="round"),
 )  # fmt: skip
 show(
-    ExpertReview, "round", "expert", "asked_at", "handed_in_at", "dismissed_at", inlines=(ExpertAnswerInline,)
-)
+    models.ExpertReview, "round", "expert", "asked_at", "handed_in_at", "dismissed_at",
+    inlines=(ExpertAnswerInline,),
+)  # fmt: skip
 show(
-    Attempt, "id", "round", "enrollment", "number", "state", "passed", "started_at", "submitted_at",
-    filters=("state", "passed", "round__study"), inlines=(AttemptAnswerInline,),
+    models.Attempt, "id", "round", "enrollment", "number", "state", "passed", "started_at", "submitted_at",
+    list_filter=("state", "passed", "round__study"),
+    inlines=(blind(ReadOnlyInline, model=models.AttemptAnswer, about_round="attempt__round"),),
 )  # fmt: skip
 show(
     CheckKey, "id", "story", "version", "state", "created_by", "created_at",
-    filters=("state", "story__study"), search=("story__story_id",),
-    inlines=(inline(CheckOption, "question", "row", "option"),), base=BlindCheckKeyAdmin,
+    list_filter=("state", "story__study"), search_fields=("story__story_id",),
+    inlines=(inline(CheckOption, "question", "row", "option"),),
+    base=blind(ReadOnlyAdmin, about_text="story__text_hash"),
 )  # fmt: skip
 show(
     CheckResult, "vote", "key", "passed",
-    filters=("passed", "key__story__study"), search=("key__story__story_id",), base=BlindCheckResultAdmin,
+    list_filter=("passed", "key__story__study"), search_fields=("key__story__story_id",),
+    base=blind(ReadOnlyAdmin, about_text="key__story__text_hash"),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.models import CheckKey, Event, Membership, Study
-from annotation.protocols.base import field_name
+from annotation.protocols.questions import field_name
 from annotation.rights import CHANGE_ALL, RIGHTS, Right, having
 from qualification.models import ExpertAnswer, ExpertReview, KeyReader, Round, RoundStory
 from qualification.rules import agreement
@@ -156,12 +156,10 @@ def chosen_in(round: Round) -> Chosen:
 
 
 def counts(names_by_option: Mapping[str, list[str]]) -> Counter[str]:
-    """Return the number of experts per option."""
     return Counter({option: len(names) for option, names in names_by_option.items()})
 
 
 def agreement_over(cells: Iterable[Mapping[str, list[str]]]) -> Agreement:
-    """Return the experts' agreement over these questions."""
     every = [counts(cell) for cell in cells]
     shares = [share for share in map(agreement, every) if share is not None]
     return Agreement(

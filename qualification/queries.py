@@ -8,15 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotation.grading import Cell, Grade, PassMark, grade
 from annotation.models import Enrollment, Study
-from qualification.models import (
-    AcceptableOption,
-    AnswerKey,
-    Attempt,
-    AttemptAnswer,
-    PracticeAnswer,
-    Round,
-    RoundStory,
-)
+from qualification import models
 from qualification.rules import round_for
 
 
@@ -46,8 +38,8 @@ def why_no_test(study: Study) -> str:
 
 def tested(study: Study) -> Tested:
     """Count the annotators who started a round of the study, handed one in, and passed. One query."""
-    submitted = Q(state=Attempt.State.SUBMITTED)
-    attempts = Attempt.objects.standing().filter(round__study=study)
+    submitted = Q(state=models.Attempt.State.SUBMITTED)
+    attempts = models.Attempt.objects.standing().filter(round__study=study)
     counts = attempts.filter(enrollment__environment=study.environment).aggregate(
         started=Count("enrollment", distinct=True),
         submitted=Count("enrollment", distinct=True, filter=submitted),
@@ -60,7 +52,7 @@ def tested(study: Study) -> Tested:
 class NextAttempt:
     """An annotator's next attempt: its round, the attempts used, and the attempts allowed."""
 
-    round: Round
+    round: models.Round
     used: int
     allowed: int
 
@@ -70,7 +62,7 @@ class NextAttempt:
         return max(self.allowed - self.used, 0)
 
 
-def next_attempt(enrollment: Enrollment, active: Sequence[Round]) -> NextAttempt | None:
+def next_attempt(enrollment: Enrollment, active: Sequence[models.Round]) -> NextAttempt | None:
     """Return the annotator's next attempt, given the active rounds of their study; None without any.
 
     Annotators keep their round while it is active. All attempts that are not void count, over all rounds of
@@ -78,7 +70,7 @@ def next_attempt(enrollment: Enrollment, active: Sequence[Round]) -> NextAttempt
     """
     if not active:
         return None
-    taken = Attempt.objects.standing().filter(enrollment=enrollment)
+    taken = models.Attempt.objects.standing().filter(enrollment=enrollment)
     last = taken.order_by("number").last()
     round = next((one for one in active if last and one.pk == last.round_id), None)
     if round is None:
@@ -94,7 +86,7 @@ def next_attempt(enrollment: Enrollment, active: Sequence[Round]) -> NextAttempt
 class Practice:
     """An annotator's practice: the open practice round, its stories, and the positions of unanswered ones."""
 
-    round: Round
+    round: models.Round
     stories: int
     left: list[int]
 
@@ -106,48 +98,48 @@ class Practice:
     @property
     def is_owed(self) -> bool:
         """Return True if the test cannot start before the stories left are answered."""
-        return self.round.kind == Round.Kind.REQUIRED and bool(self.left)
+        return self.round.kind == models.Round.Kind.REQUIRED and bool(self.left)
 
 
 def practice_of(enrollment: Enrollment) -> Practice | None:
     """Return the annotator's practice; None if their study has no open practice round."""
-    round = Round.objects.practice_in(enrollment.study)
+    round = models.Round.objects.practice_in(enrollment.study)
     if round is None:
         return None
-    given = PracticeAnswer.objects.filter(enrollment=enrollment).values("round_story")
+    given = models.PracticeAnswer.objects.filter(enrollment=enrollment).values("round_story")
     left = round.round_stories.exclude(pk__in=given).values_list("position", flat=True)
     return Practice(round, round.round_stories.count(), list(left))
 
 
-def last_practised(enrollment: Enrollment, entry: RoundStory) -> list[PracticeAnswer]:
+def last_practised(enrollment: Enrollment, entry: models.RoundStory) -> list[models.PracticeAnswer]:
     """Return the annotator's latest answers to a practice story."""
-    given = PracticeAnswer.objects.filter(enrollment=enrollment, round_story=entry)
+    given = models.PracticeAnswer.objects.filter(enrollment=enrollment, round_story=entry)
     newest = given.aggregate(turn=Max("turn"))["turn"]
     return list(given.filter(turn=newest).select_related("key"))
 
 
-def pass_mark(round: Round) -> dict[str, int]:
+def pass_mark(round: models.Round) -> dict[str, int]:
     """Return the round's number of answers, how many must be acceptable, and stories without a mistake."""
     key = round.keys.order_by("-version")[0]
     answers = key.options.order_by().values("round_story", "question", "row").distinct().count()
     return {"answers": answers, "enough": key.enough or answers, "must": len(key.must_pass)}
 
 
-def cell_of(answer: AcceptableOption | AttemptAnswer) -> Cell:
+def cell_of(answer: models.AcceptableOption | models.AttemptAnswer) -> Cell:
     """Return the question about a story of a round that this is about."""
     return Cell(str(answer.round_story_id), answer.question, answer.row)
 
 
-def grade_by(key: AnswerKey, answers: Iterable[AttemptAnswer]) -> Grade:
+def grade_by(key: models.AnswerKey, answers: Iterable[models.AttemptAnswer]) -> Grade:
     """Grade the answers of an attempt by its key. Raise like ``annotation.grading.grade``."""
     acceptable: dict[Cell, set[str]] = {}
     for option in key.options.all():
         acceptable.setdefault(cell_of(option), set()).add(option.option)
-    must = RoundStory.objects.filter(round=key.round_id, position__in=key.must_pass)
+    must = models.RoundStory.objects.filter(round=key.round_id, position__in=key.must_pass)
     mark = PassMark(key.enough, frozenset(str(entry.pk) for entry in must))
     return grade({cell_of(answer): answer.option for answer in answers}, acceptable, mark)
 
 
-def saved_version(answers: Iterable[AttemptAnswer | PracticeAnswer]) -> int:
+def saved_version(answers: Iterable[models.AttemptAnswer | models.PracticeAnswer]) -> int:
     """Return a number that grows whenever these answers to one story are saved; 0 without answers."""
     return max((answer.pk for answer in answers), default=0)

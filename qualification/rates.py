@@ -4,7 +4,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from django.core.cache import caches
 from django.db import connection
@@ -13,6 +14,7 @@ from django.db.models import Count, Q, QuerySet
 from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
 from qualification.models import TESTS, Attempt, Round
+from qualification.queries import Tested
 
 FEWEST = 10
 """Attempts needed before a question is called too hard."""
@@ -21,58 +23,8 @@ HARD = 0.5
 KEPT_SECONDS = 24 * 3600
 REST = 20
 """Figures over all answers are recomputed after this multiple of their duration at the earliest."""
-SHAPE = 3
+SHAPE = 4
 """Version of the cached values; raise it when their form changes, so that no old ones are read."""
-_FIRST_TRIES = """
-    SELECT t.id, t.round_id, t.passed,
-           extract(epoch FROM t.submitted_at - t.started_at)::float8 AS seconds,
-           row_number() OVER (PARTITION BY t.round_id ORDER BY t.submitted_at, t.id) AS place
-    FROM qualification_attempt t
-    JOIN qualification_round r ON r.id = t.round_id
-    JOIN annotation_enrollment e ON e.id = t.enrollment_id
-    WHERE r.study_id = %(study)s AND e.environment = %(environment)s AND t.state = 'submitted'
-      AND t.number = 1
-"""
-"""Submitted first attempts in the study and its environment: one per annotator."""
-_LOOKED_AT = """
-    SELECT t.*, t.place > look.number / 2 AS late
-    FROM first_tries t
-    LEFT JOIN (SELECT * FROM unnest(%(rounds)s::bigint[], %(looks)s::bigint[])) AS look (round_id, number)
-        ON look.round_id = t.round_id AND t.place <= look.number
-"""
-"""First attempts with their half of the last look, by submission time; none for those after the look."""
-
-_QUESTIONS = f"""
-    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
-    wrong AS (
-        SELECT a.attempt_id, count(*) FILTER (WHERE NOT a.accepted) AS number
-        FROM qualification_attemptanswer a JOIN handed_in h ON h.id = a.attempt_id GROUP BY a.attempt_id
-    )
-    SELECT h.round_id, s.story_id, rs.position, a.question, a.row,
-           count(*), count(*) FILTER (WHERE a.accepted),
-           count(*) FILTER (WHERE NOT a.accepted AND NOT h.passed AND wrong.number = 1),
-           count(*) FILTER (WHERE NOT h.late), count(*) FILTER (WHERE NOT h.late AND a.accepted),
-           count(*) FILTER (WHERE h.late), count(*) FILTER (WHERE h.late AND a.accepted)
-    FROM qualification_attemptanswer a
-    JOIN handed_in h ON h.id = a.attempt_id
-    JOIN wrong ON wrong.attempt_id = a.attempt_id
-    JOIN qualification_roundstory rs ON rs.id = a.round_story_id
-    JOIN annotation_story s ON s.id = rs.story_id
-    GROUP BY h.round_id, s.story_id, rs.position, a.question, a.row
-"""  # noqa: S608 - a constant of this module
-_PACES = f"""
-    WITH first_tries AS ({_FIRST_TRIES}), handed_in AS ({_LOOKED_AT}),
-    median AS (
-        SELECT round_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds
-        FROM handed_in WHERE late IS NOT NULL GROUP BY round_id
-    )
-    SELECT h.round_id, h.late, count(*), count(*) FILTER (WHERE h.passed),
-           count(*) FILTER (WHERE h.seconds < median.seconds),
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY h.seconds)
-    FROM handed_in h JOIN median ON median.round_id = h.round_id
-    WHERE h.late IS NOT NULL
-    GROUP BY h.round_id, h.late
-"""  # noqa: S608 - a constant of this module
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +51,17 @@ class QuestionRate:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRates:
+class RoundRates(Tested):
     """A round's rates. Counts are of annotators, over all their attempts.
 
     ``passing``, ``pace`` and ``questions`` cover first attempts; ``later_tries`` counts other submissions.
     """
 
     round: Round
-    started: int
-    submitted: int
-    passed: int
     later_tries: int
     passing: Halves | None
     pace: Pace | None
     questions: list[QuestionRate]
-
-    @property
-    def share(self) -> float | None:
-        """The share of those who handed in that passed, in 0..1; None if nobody handed in."""
-        return self.passed / self.submitted if self.submitted else None
 
 
 Found = TypeVar("Found")
@@ -163,16 +107,6 @@ def _of(study: Study, what: str, which: Q) -> Count:
     return Count(f"attempts__{what}", distinct=True, filter=theirs & which)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[Found]):
-    """Cached figures with the attempts per round that they cover, and the time and seconds of computing."""
-
-    attempts: dict[int, int]
-    made_at: float
-    took: float
-    figures: Found
-
-
 def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: Callable[[], Found]) -> Found:
     """Return figures over these attempts per round: from the cache if it has them for the same attempts, or
     if recomputing is not due yet (:data:`REST`), otherwise computed.
@@ -180,13 +114,15 @@ def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: C
     ``name`` distinguishes the cached figures of one study.
     """
     key = f"round-{name}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
-    kept: _Kept[Found] | None = caches["shared"].get(key)
     begun = time.time()
-    if kept and (kept.attempts == attempts or begun < kept.made_at + REST * kept.took):
-        return kept.figures
+    kept: tuple[dict[int, int], float, float, Found] | None = caches["shared"].get(key)
+    if kept:
+        covered, made_at, took, figures = kept
+        if covered == attempts or begun < made_at + REST * took:
+            return figures
     figures = compute()
     made_at = time.time()
-    caches["shared"].set(key, _Kept(attempts, made_at, made_at - begun, figures), KEPT_SECONDS)
+    caches["shared"].set(key, (attempts, made_at, made_at - begun, figures), KEPT_SECONDS)
     return figures
 
 
@@ -196,6 +132,7 @@ def _computed(study: Study, handed_in: dict[int, int]) -> Figures:
 
 
 def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ...]]:
+    files = (Path(__file__).parent / "sql" / f"{name}.sql" for name in ("handed_in", query))
     named: dict[str, Any] = {
         "study": study.pk,
         "environment": study.environment,
@@ -203,17 +140,16 @@ def _rows(query: str, study: Study, looks: dict[int, int]) -> list[tuple[Any, ..
         "looks": list(looks.values()),
     }
     with connection.cursor() as cursor:
-        cursor.execute(query, named)
+        cursor.execute("".join(file.read_text(encoding="utf-8") for file in files), named)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
 
 def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRate]]:
-    """Return the questions per round, in the order in which annotators see them."""
     order = {question.key: number for number, question in enumerate(study.protocol.questions)}
     found: defaultdict[int, list[QuestionRate]] = defaultdict(list)
     for round_id, story_id, position, question, row, attempts, accepted, alone, *halves in _rows(
-        _QUESTIONS, study, looks
+        "questions", study, looks
     ):
         found[round_id].append(
             QuestionRate(story_id, position, question, row, attempts, accepted, alone, Halves(*halves))
@@ -226,7 +162,7 @@ def _questions(study: Study, looks: dict[int, int]) -> dict[int, list[QuestionRa
 def _paces(study: Study, looks: dict[int, int]) -> tuple[dict[int, Halves], dict[int, Pace]]:
     """Return, per round with a look, the passes in each half and the durations."""
     halves: defaultdict[int, dict[bool, tuple[Any, ...]]] = defaultdict(dict)
-    for round_id, late, *figures in _rows(_PACES, study, looks):
+    for round_id, late, *figures in _rows("paces", study, looks):
         halves[round_id][late] = tuple(figures)
     passing, paces = {}, {}
     for round_id, both in halves.items():

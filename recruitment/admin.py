@@ -1,29 +1,24 @@
 from accounts.back_office import show
-from recruitment.models import (
-    Campaign,
-    Grant,
-    JoinLink,
-    LinkPayment,
-    Mismatch,
-    Payment,
-    Posting,
-    Submission,
-    Visit,
-)
+from recruitment import models
 
 show(
-    Visit, "id", "enrollment", "platform", "environment", "arrived_at",
-    filters=("platform", "environment", "enrollment__study"),
+    models.Visit, "id", "enrollment", "platform", "environment", "arrived_at",
+    list_filter=("platform", "environment", "enrollment__study"),
 )  # fmt: skip
 show(
-    Posting, "id", "campaign", "number", "state", "seats", "remote_id", "made_at", "synced_at",
-    filters=("state", "campaign"),
+    models.Posting, "id", "campaign", "number", "state", "seats", "remote_id", "made_at", "synced_at",
+    list_filter=("state", "campaign"),
 )  # fmt: skip
 show(
-    Grant, "id", "study", "annotator", "kind", "state", "tries", "problem", "requested_at",
-    filters=("kind", "state", "study"),
+    models.Grant, "id", "study", "annotator", "kind", "state", "tries", "problem", "requested_at",
+    list_filter=("kind", "state", "study"),
 )  # fmt: skip
-show(JoinLink, "study")
-show(Campaign, "id", "study", "number")
-for model in (Submission, Payment, LinkPayment, Mismatch):  # these have pages of their own
+show(models.JoinLink, "study")
+show(models.Campaign, "id", "study", "number")
+for model in (
+    models.Submission,
+    models.Payment,
+    models.LinkPayment,
+    models.Mismatch,
+):  # these have pages of their own
     show(model, "id", "__str__")

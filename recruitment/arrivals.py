@@ -91,7 +91,7 @@ def may_begin(
     if campaign.state == Campaign.State.DRAFT or (person is None and not lets_in(campaign)):
         return ArrivalProblem.NOT_OPEN
     state = person.state if person else None
-    if campaign.purpose == Campaign.Purpose.TEST:
+    if campaign.is_test:
         return ArrivalProblem.TEST_TAKEN if state in TESTED and not has_lost_test else None
     needs_test = campaign.study.gate != Study.Gate.NOT_REQUIRED
     if state in OUT or (needs_test and state != Enrollment.State.QUALIFIED):
@@ -112,11 +112,11 @@ class Ending(enum.StrEnum):
     SCREENED_OUT = "screened_out"
     """The test was handed in and not passed."""
     NO_WORK = "no_work"
-    """They had agreed to take part and found nothing to do: a researcher decides what is paid."""
+    """The participant agreed to take part and found nothing to do: a researcher decides what is paid."""
     NOTHING_DONE = "nothing_done"
-    """They did nothing of what there was to do."""
+    """The participant did nothing, although there was work to do."""
     DECLINED = "declined"
-    """They did not want to take part, or have left without having answered a story."""
+    """The participant did not want to take part, or left without having answered a story."""
 
     @property
     def is_work(self) -> bool:
@@ -132,11 +132,11 @@ class VisitOutcome(enum.StrEnum):
     GIVEN_BACK = "given_back"
     """Returned, or its time ran out there."""
     WAITS = "waits"
-    """It has arrived, and is looked at before it is paid."""
+    """The work has arrived and is reviewed before it is paid."""
     UNPROVEN = "unproven"
-    """It was handed in by another way than our page, and its answers do not count."""
+    """The work was not handed in on our page, and its answers do not count."""
     COUNTS_UNPAID = "counts_unpaid"
-    """Its answers count on a researcher's word, but the platform does not list it."""
+    """The answers count because a researcher said so, but the platform does not list the work."""
 
 
 _OUTCOMES = {

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import checks_among
 from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
+from annotation.queries import votes_wanted
 from annotation.rules import CENT
 from annotation.strata import stories_of_design, usable_checks, with_strata
 from recruitment.links import campaign_address
@@ -89,12 +90,13 @@ class Places:
 
 
 def places_of(study: Study) -> Places:
-    """Return a study's votes and what its story campaigns on a platform can still bring."""
-    votes = Assignment.objects.living().filter(story__study=study, story__role=Story.Role.MAIN)
+    """Return the votes on wanted stories, and what the study's campaigns on a platform can still bring."""
+    stories = Story.objects.wanted().filter(study=study)
+    votes = Assignment.objects.living().filter(story__in=stories)
     numbers = votes.aggregate(all=Count("pk"), held=Count("pk", filter=Q(state__in=HELD)))
     campaigns = study.campaigns.filter(purpose=Campaign.Purpose.STORIES, state__in=ON_OFFER)
     return Places(
-        wanted=Story.objects.main().filter(study=study).count() * study.votes_per_story,
+        wanted=votes_wanted(study),
         given=numbers["all"] - numbers["held"],
         held=numbers["held"] - (_reserved_for_later(study) if study.stratum_field else 0),
         offered=sum(free_places(found) * found.stories_per_visit for found in campaigns),
@@ -131,16 +133,19 @@ def concurrent_visits(campaign: Campaign) -> int:
 def has_story_for_newcomers(study: Study) -> bool:
     """Return True if somebody who can come now finds a story: a newcomer, or a qualified participant."""
     free = Story.objects.filter(study=study, has_free_slot=True)
-    number = free.count()
+    number = 0 if study.only_given else free.count()
     if number and study.gate == Study.Gate.NOT_REQUIRED:
         return True
     people = Enrollment.objects.filter(study=study, state=Enrollment.State.QUALIFIED)
     people = people.filter(stories_submitted__lt=F("study__story_cap"))
+    visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
+    back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
     if study.stratum_field:
-        visits = Visit.objects.filter(enrollment=OuterRef("pk"), campaign__isnull=False)
-        back = Q(_HOLDS, Exists(visits), ~Exists(visits.filter(AT_WORK)))
         return people.filter(back | lacks_items(study, free)).exists()
-    if people.filter(stories_submitted__lt=number).exists():  # they have not had all: no need to compare
+    # Those with fewer answers than stories have not had all: no need to compare.
+    if people.filter(stories_submitted__lt=number).exists():
+        return True
+    if people.filter(back, given_items=True).exists():
         return True
     return bool(number) and people.exclude(pk__in=people_with_every_story(free, study=study)).exists()
 
@@ -161,17 +166,18 @@ def lacks_items(study: Study, stories: QuerySet[Story]) -> Exists:
 
 
 def people_with_items(study: Study, stories: QuerySet[Story]) -> QuerySet[Enrollment]:
-    """Return people in a design who hold items, or lack some and have not had all of these."""
-    return Enrollment.objects.filter(_HOLDS | lacks_items(study, stories), study=study)
+    """Return people who hold items, or in a design lack some and have not had all of these."""
+    lacking = lacks_items(study, stories) if study.stratum_field else Q(pk__in=[])
+    return Enrollment.objects.filter(_HOLDS | lacking, study=study)
 
 
 def people_with_every_story(stories: QuerySet[Story], *, study: Study) -> QuerySet[Enrollment, int]:
-    """Return the ids of people who have had every one of these stories of a study."""
+    """Return the ids of people who have had every one of these stories, and wait for none given by name."""
     number = max(stories.count(), 1)
     is_one = Q(assignments__story__in=stories) & ~Q(assignments__state=Assignment.State.EXPIRED)
     people = Enrollment.objects.filter(study=study, stories_submitted__gte=number)
     had = people.annotate(had=Count("assignments", filter=is_one))
-    return had.filter(had__gte=number).values_list("pk", flat=True)
+    return had.filter(had__gte=number).exclude(_HOLDS, given_items=True).values_list("pk", flat=True)
 
 
 SEATS_OF_A_TEST = 100
@@ -197,7 +203,7 @@ def reference_of(campaign: Campaign) -> str:
 
 def offer_of(campaign: Campaign) -> Offer:
     """Return the campaign as its platform has to know it."""
-    is_test = campaign.purpose == Campaign.Purpose.TEST
+    is_test = campaign.is_test
     return Offer(
         **{term.name: getattr(campaign, term.name) for term in fields(Terms)}
         | {"countries": tuple(campaign.countries)},
@@ -212,22 +218,18 @@ def offer_of(campaign: Campaign) -> Offer:
     )
 
 
-def has_one_posting(platform: str, purpose: str) -> bool:
-    """Return True if all seats of such a campaign are in one posting, which more seats widen.
+def has_one_posting(campaign: Campaign | CampaignSettings) -> bool:
+    """Return True if all seats of a campaign are in one posting, which more seats widen.
 
     Those of a test always are: Mechanical Turk offers nobody the same HIT twice, but another HIT like it.
     """
-    return platform_named(platform).has_one_posting or purpose == Campaign.Purpose.TEST
-
-
-def is_one_posting(campaign: Campaign) -> bool:
-    return has_one_posting(campaign.platform, campaign.purpose)
+    return platform_named(campaign.platform).has_one_posting or campaign.purpose == Campaign.Purpose.TEST
 
 
 def with_more(campaign: Campaign, more: int) -> Offer:
     """Return the offer of so many more seats: the one posting widened, or new postings alone."""
     offer = offer_of(campaign)
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         return replace(offer, seats=offer.seats + more, seats_per_posting=offer.seats + more)
     return replace(offer, seats=more)
 
@@ -238,7 +240,7 @@ def problems_of_more(campaign: Campaign, more: int) -> list[str]:
         return [_("Enter how many more places to offer, at least one.")]
     offer = with_more(campaign, more)
     found = _problems_of_size(campaign.seats + more, offer.seats_per_posting)
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         found += platform_of(campaign).problems_of_widening(campaign.seats, offer.seats)
     return found
 
@@ -311,6 +313,6 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
         found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
-    in_one = settings.seats if has_one_posting(settings.platform, settings.purpose) else 0
+    in_one = settings.seats if has_one_posting(settings) else 0
     found += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
     return found + platform_named(settings.platform).problems_of(settings)

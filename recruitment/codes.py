@@ -23,11 +23,11 @@ class CompletionOutcome(enum.StrEnum):
 
     COMPLETED = "completed"
     PARTIAL = "partial"
-    """They answered fewer stories than the join link asks for."""
+    """The participant answered fewer stories than the join link asks for."""
     SCREENED_OUT = "screened out"
-    """They handed in a test and answered no story."""
+    """The participant handed in a test and answered no story."""
     NO_WORK = "no work left"
-    """They agreed to take part, and there was nothing left for them to do."""
+    """The participant agreed to take part, but there was nothing left to do."""
 
 
 def outcome_of(stories_submitted: int, *, least: int | None = None, tested: bool = True) -> CompletionOutcome:

@@ -1,20 +1,14 @@
-"""The rules of a study's join link: participants' ids, settings, addresses that lead back, known platforms.
-
-Sources of the platforms' settings: Prolific, docs.prolific.com; SONA, its researchers' documentation ("Using
-the SURVEY CODE Feature", "External Study Credit Granting"); CloudResearch Connect, its help page "Project
-Completion" for the way back, and for the names of the parameters what studies in public repositories read
-when their people arrive.
-"""
+"""The rules of a study's join link: participants' ids, settings, and addresses that lead back."""
 
 import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from recruitment.models import JoinLink
@@ -23,6 +17,10 @@ SETTINGS = tuple(
     field.name for field in JoinLink._meta.concrete_fields if field.name not in ("id", "study", "set_at")
 )
 """Names of the settings of a join link."""
+PLATFORMS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+"""The usual settings of platforms."""
 OWN_SOURCE = re.compile(r"study-[0-9]+")
 """The form of :func:`own_source`: with another study's, its people would be taken for this one's."""
 PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~])?")
@@ -30,11 +28,11 @@ PARTICIPANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:@+=~-]{0,98}[A-Za-z0-9_=~]
 
 
 class InvalidJoinLink(DomainError):
-    """A join link's setting cannot be used: which (one of :data:`SETTINGS`), and how to mend it."""
+    """A join link's setting cannot be used. ``problems``: its name (of :data:`SETTINGS`), how to mend it."""
 
     def __init__(self, setting: str, text: str) -> None:
         super().__init__(f"{setting}: {text}")
-        self.setting, self.text = setting, text
+        self.problems = {setting: text}
 
 
 def own_source(study_id: int) -> str:
@@ -119,53 +117,3 @@ def filled_in(address: str, *, code: str, participant: str | None) -> str | None
     if not address or ("{participant}" in address and participant is None):
         return None
     return address.format(code=quote(code, safe=""), participant=quote(participant or "", safe=""))
-
-
-@dataclass(frozen=True, slots=True)
-class JoinPlatform:
-    """A platform's settings to fill in, and a hint on the way back and on what to look up there."""
-
-    label: Promise | str
-    settings: Mapping[str, Any]
-    hint: Promise
-
-
-_USUAL: dict[str, Any] = {"placeholder": "", "adds_parameter": False, "source": ""}
-PLATFORMS = {
-    "connect": JoinPlatform(
-        "CloudResearch Connect",
-        _USUAL | {"parameter": "participantId", "adds_parameter": True, "source": "cloudresearch-connect"},
-        gettext_lazy(
-            "Connect adds participantId to the address by itself. The way back is the “Redirect URL” that "
-            "Connect shows at the end of making a project. It says “completed”, so say below how many "
-            "stories complete the study, and give another way back, or none, for less. Connect asks for "
-            "one code of its own, not for codes per person."
-        ),
-    ),
-    "sona": JoinPlatform(
-        "SONA",
-        _USUAL | {"parameter": "survey_code", "placeholder": "%SURVEY_CODE%"},
-        gettext_lazy(
-            "SONA fills its placeholder in, in the “Study URL”. The way back is the client-side “Completion "
-            "URL” that the study’s page on SONA shows then, with {participant} in place of XXXX. Who opens "
-            "it gets the credit; for the same credit after the test alone, give it there, too."
-        ),
-    ),
-    "list": JoinPlatform(
-        gettext_lazy("A mailing list"),
-        _USUAL | {"parameter": "participant"},
-        gettext_lazy(
-            "Give everybody on the list an id of ten letters or more that nobody can guess. The placeholder "
-            "is the one of your mailer for that id. A way back is not needed."
-        ),
-    ),
-    "prolific": JoinPlatform(
-        gettext_lazy("Prolific, without a campaign"),
-        _USUAL | {"parameter": "PROLIFIC_PID", "placeholder": "{{%PROLIFIC_PID%}}", "source": "prolific"},
-        gettext_lazy(
-            "Prolific knows only codes that your study there lists. Ways back look like "
-            "https://app.prolific.com/submissions/complete?cc=CODE, with one code for who has answered "
-            "stories and another for who has only done the test."
-        ),
-    ),
-}

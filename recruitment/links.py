@@ -7,14 +7,14 @@ from django.urls import reverse
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
-from annotation.tokens import LinkClaim, VisitClaim, address_token, personal_token, visit_token
+from annotation.tokens import VisitClaim, address_token, personal_token, visit_token
 from recruitment.models import Campaign, JoinLink, Visit
 
 
 def personal_path(enrollment: Enrollment) -> str:
     """Return a person's own link as a path on this site."""
-    claim = LinkClaim(enrollment.pk, enrollment.link_key)
-    return reverse("recruitment:arrive", kwargs={"token": personal_token(claim)})
+    token = personal_token(enrollment.pk, enrollment.link_key)
+    return reverse("recruitment:arrive", kwargs={"token": token})
 
 
 def personal_link(enrollment: Enrollment) -> str:
@@ -40,16 +40,11 @@ def confirming_link(identity: PlatformIdentity) -> str:
     return absolute(reverse("link:confirm", kwargs={"token": address_token(identity.pk, identity.person)}))
 
 
-def join_address(link: JoinLink) -> str:
-    """Return the address to give to the platform, with its placeholder if it has one."""
+def join_address(link: JoinLink, participant: str = "") -> str:
+    """Return the address to give to the platform, or that under which a participant with this id comes."""
     address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
-    return address if link.adds_parameter else f"{address}?{link.parameter}={link.placeholder}"
-
-
-def join_address_of(link: JoinLink, participant: str) -> str:
-    """Return the address under which somebody with this id comes."""
-    address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
-    return f"{address}?{link.parameter}={participant}"
+    adds_it = link.adds_parameter and not participant
+    return address if adds_it else f"{address}?{link.parameter}={participant or link.placeholder}"
 
 
 def absolute(path: str) -> str:

@@ -11,7 +11,7 @@ from django.core.mail import EmailMessage
 from django.forms import EmailField
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment
@@ -27,7 +27,7 @@ can do), and are mended by whoever runs this site: until then the mail waits."""
 
 
 _FIELD = EmailField(max_length=200)
-"""As long as ``accounts.PlatformIdentity.person``."""
+"""Accepts addresses that fit into ``accounts.PlatformIdentity.person``."""
 
 
 class Kind(enum.StrEnum):
@@ -56,27 +56,20 @@ def mail_of(kind: Kind, identity: PlatformIdentity, enrollments: Sequence[Enroll
     """Write a mail in its recipient's language; replies go to the contacts of the studies it is about."""
     first = enrollments[0]
     with translation.override(identity.language or settings.LANGUAGE_CODE):
-        subjects = {
-            Kind.CONFIRMATION: _("Is this your e-mail address?"),
-            Kind.CHANGE: _("Another e-mail address was given for your account"),
-            Kind.LINKS: ngettext(
-                "Here is your personal link", "Here are your personal links", len(enrollments)
-            ),
-            Kind.INVITATION: _("You are invited to read stories: %(study)s") % {"study": first.study.title},
-        }
         context = {
             "study": first.study,
             "link": confirming_link(identity) if kind == Kind.CONFIRMATION else personal_link(first),
             "places": [{"study": one.study, "link": personal_link(one)} for one in enrollments],
         }
         contacts = list(dict.fromkeys(one.study.contact for one in enrollments))
-        return compose(subjects[kind], kind, context, to=identity.person, reply_to=contacts)
+        return compose(kind, context, to=identity.person, reply_to=contacts)
 
 
 def compose(
-    subject: str, template: str, context: Mapping[str, Any], *, to: str, reply_to: Sequence[str] = ()
+    template: str, context: Mapping[str, Any], *, to: str, reply_to: Sequence[str] = ()
 ) -> EmailMessage:
-    """Return a mail with the rendered template, in the language that is active."""
+    """Return a mail of a template and its partial ``subject``, in the language that is active."""
+    subject = render_to_string(f"{template}#subject", dict(context))
     return EmailMessage(
         subject=" ".join(subject.split()),
         body=render_to_string(template, dict(context)).strip() + "\n",

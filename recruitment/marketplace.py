@@ -223,7 +223,7 @@ class BonusRequest:
     remote_id: str = ""
     """The id from :meth:`Marketplace.prepare_bonus`, stored before anything is paid."""
     maybe_paid: bool = False
-    """It was sent before, with an unknown outcome: then it is looked for, not sent again."""
+    """True if it was sent before with an unknown outcome: look for it, do not send it again."""
     earlier_tokens: tuple[UUID, ...] = ()
     """Tokens of the refused bonuses that it repeats: one that was paid all the same is this one."""
     same_amount_paid: int = 0
@@ -233,8 +233,6 @@ class BonusRequest:
 class Marketplace(Protocol):
     """A crowd platform in one environment. Methods raise the errors above and nothing else."""
 
-    platform: str
-    """The platform's name, as in ``accounts.PlatformIdentity.Platform``."""
     environment: str
     """Live or rehearsal, as in ``accounts.Environment``."""
 

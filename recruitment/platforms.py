@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.translation import gettext as _
 
@@ -80,23 +80,16 @@ class Words:
     """Steps left to researchers after they withdrew a rejection that had been sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignDefaults:
-    """Values in the form of a new campaign."""
-
-    stories_per_visit: int = 20
-    approved_percent: int | None = None
-    approved_work: int | None = None
-    countries: str = ""
-
-
 class Platform(ABC):
     """A crowd platform as this site knows it."""
 
     words: ClassVar[Words]
-    defaults: ClassVar[CampaignDefaults] = CampaignDefaults()
+    notes: ClassVar[str]
+    """The template of what people should know before they use the platform. Takes ``is_closed``."""
+    defaults: ClassVar[Mapping[str, Any]] = {"stories_per_visit": 20}
+    """Values in the form of a new campaign."""
     is_framed: ClassVar[bool] = False
-    """Its people see our pages in a frame of its own."""
+    """True if participants see our pages in a frame of the platform."""
     verifies_arrivals: ClassVar[bool] = True
     """Reading an arrival costs a request to the platform, so clients with many refused ones have to wait."""
     has_one_posting: ClassVar[bool] = False
@@ -140,10 +133,6 @@ class Platform(ABC):
 
     def still_exists(self, environment: str) -> bool:
         return True
-
-    @abstractmethod
-    def notes(self, environment: str) -> list[str]:
-        """Return what people should know before they use the platform, in sentences."""
 
     @abstractmethod
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Marketplace:

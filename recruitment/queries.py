@@ -13,7 +13,7 @@ from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment.arrivals import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
-from recruitment.models import Campaign, JoinLink, LinkPayment, Payment, Submission, Visit
+from recruitment.models import Campaign, Grant, JoinLink, LinkPayment, Payment, Submission, Visit
 from recruitment.visit_endings import may_go_on, why_ended
 from tomannot.cache import local as cache
 
@@ -54,6 +54,14 @@ class CheckedCode:
         """Return why the person's work is partial, in words; empty if it is not, or not any more."""
         is_partial = self.still_true and self.outcome == CompletionOutcome.PARTIAL
         return str(why_ended(self.enrollment).label) if is_partial else ""
+
+
+def platform_id_of(work: Submission | Visit | Grant) -> str:
+    """Return the platform's id of the person; empty if their personal data are deleted."""
+    found = PlatformIdentity.objects.filter(
+        annotator=work.annotator_id, platform=work.platform, environment=work.environment
+    )
+    return found.values_list("person", flat=True).first() or ""
 
 
 def paid_outside(study: Study, only: Iterable[int] | None = None) -> dict[int, Decimal]:
@@ -173,7 +181,6 @@ def _participants(enrollment: Enrollment, beginning: str = "") -> list[str]:
 
 
 def _participant(enrollment: Enrollment, source: str) -> str | None:
-    """Return the person's id in this source, if they came from there."""
     return next(iter(_participants(enrollment, person_of(source, ""))), None)
 
 
@@ -190,10 +197,10 @@ def is_known_visit(campaign: Campaign, arrival: Arrival) -> bool:
     ).exists()
 
 
-def visit_of(session: WorkSession) -> Visit | None:
-    """Return the visit whose work session this is, with all that its pages need."""
+def visit_of(session: WorkSession | None) -> Visit | None:
+    """Return the visit whose work session this is, if any, with all that its pages need."""
     needed = ("campaign__study", "session", "enrollment__study", "enrollment__consent", "submission")
-    return Visit.objects.select_related(*needed).filter(session=session).first()
+    return Visit.objects.select_related(*needed).filter(session=session).first() if session else None
 
 
 def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:

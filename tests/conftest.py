@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from pytest_django import DjangoDbBlocker
 
+pytest_plugins = ["tests.kinds"]
 PROJECT = Path(__file__).resolve().parent.parent
 BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEADLESS_SHELL = "chromium-headless-shell"
@@ -45,60 +46,58 @@ PAGE_MILLISECONDS = 30_000
 """Only a failing test waits as long; a slow machine with other work must not fail one."""
 SHOWS_PAGES = {"client", "admin_client", "live_server", "child_environment", "static_root"}
 """Fixtures of tests for which ``collectstatic`` must have run."""
-USUAL_WORK, IN_A_BROWSER = 1, 12
+USUAL_WORK = 2
 WORK = {
-    "tests/topology/": 300,
-    "tests/upgrades/test_upgrade.py": 60,
-    "tests/test_demo_mturk.py": 400,
-    "tests/publishing/test_kill.py": 80,
-    "tests/recruitment/test_campaign.py": 130,
-    "tests/integration/": 60,
-    "tests/test_demo.py": 60,
-    "tests/operations/": 50,
-    "tests/api/test_schema.py": 50,
-    "tests/bench/": 35,
-    "tests/test_embedded.py": 16,
-    "tests/dashboard/test_back_office.py": 15,
-    "tests/publishing/destinations/": 9,
-    "tests/publishing/human_baseline/": 1,
-    "tests/publishing/statistics/": 1,
-    "tests/publishing/verification/": 1,
-    "tests/publishing/": 4,
-    "tests/recruitment/prolific/": 6,
-    "tests/recruitment/test_": 3,
-    "tests/crowd/test_live.py": 5,
-    "tests/concurrency/": 4,
-    "tests/dashboard/releases/": 7,
-    "tests/dashboard/q": 5,
-    "tests/dashboard/people/": 4,
-    "tests/integrity/": 2,
-    "tests/model/": 4,
-    "tests/browser/test_answer_key.py": 110,
-    "tests/browser/test_frame.py": 90,
-    "tests/browser/test_recruiting.py": 70,
-    "tests/browser/test_checks.py": 70,
-    "tests/browser/test_people.py": 60,
-    "tests/browser/test_journey.py": 60,
-    "tests/browser/test_multiple_choice.py": 60,
-    "tests/browser/test_api_tokens.py": 45,
-    "tests/browser/test_releases.py": 75,
-    "tests/browser/test_setting_up.py": 45,
-    "tests/browser/test_figures.py": 40,
-    "tests/browser/test_pages.py": 40,
-    "tests/browser/test_charts.py": 35,
-    "tests/browser/test_persons.py": 35,
-    "tests/browser/test_languages.py": 30,
-    "tests/browser/test_own_account.py": 30,
-    "tests/browser/test_two_visits.py": 30,
-    "tests/browser/test_release_page.py": 28,
-    "tests/browser/test_links.py": 24,
-    "tests/browser/test_review.py": 24,
-    "tests/browser/test_menu.py": 9,
-    "tests/browser/test_submitting.py": 8,
-    "tests/browser/test_keys.py": 6,
-    "tests/browser/test_failed_saves.py": 6,
+    "tests/topology/test_topology.py": 303,
+    "tests/browser/test_study_pages.py": 49,
+    "tests/test_embedded.py": 29,
+    "tests/browser/test_drafts.py": 32,
+    "tests/publishing/verification/test_verifying.py": 4,
+    "tests/test_demo.py": 88,
+    "tests/model/test_slots.py": 6,
+    "tests/operations/test_backup.py": 35,
+    "tests/operations/test_watching.py": 22,
+    "tests/browser/test_submitting.py": 20,
+    "tests/crowd/test_live.py": 9,
+    "tests/browser/test_links.py": 27,
+    "tests/integration/test_outages.py": 62,
+    "tests/browser/test_pages.py": 43,
+    "tests/browser/test_frame.py": 161,
+    "tests/operations/test_running.py": 161,
+    "tests/browser/test_keys.py": 18,
+    "tests/dashboard/qualification/test_answer_key_pages.py": 15,
+    "tests/browser/test_answer_key.py": 144,
+    "tests/integration/test_end_to_end.py": 144,
+    "tests/browser/test_journey.py": 141,
+    "tests/dashboard/test_roles.py": 19,
+    "tests/browser/test_open_tables.py": 32,
+    "tests/integrity/test_checks.py": 2,
+    "tests/browser/test_charts.py": 40,
+    "tests/crowd/test_label_tables.py": 40,
+    "tests/browser/test_releases.py": 118,
+    "tests/publishing/destinations/test_deposit_command.py": 12,
+    "tests/browser/test_languages.py": 36,
+    "tests/browser/test_label_tables.py": 21,
+    "tests/publishing/evaluation/test_evaluating.py": 6,
+    "tests/test_languages.py": 3,
+    "tests/recruitment/test_visits.py": 6,
+    "tests/publishing/test_shared_store.py": 4,
+    "tests/dashboard/quality/test_quality_page.py": 8,
+    "tests/dashboard/releases/test_human_baseline.py": 6,
+    "tests/browser/test_checks.py": 98,
+    "tests/annotation/test_adaptive.py": 5,
+    "tests/operations/test_doctor.py": 9,
+    "tests/browser/": 30,
+    "tests/operations/": 15,
+    "tests/crowd/": 8,
+    "tests/concurrency/": 5,
+    "tests/dashboard/": 4,
+    "tests/publishing/": 3,
+    "tests/recruitment/": 3,
+    "tests/qualification/": 3,
+    "tests/api/": 4,
 }
-"""The work of one test where it is not the usual, in tenths of a second of CPU time; the first that fits."""
+"""The time of one test where it is not the usual, in tenths of a second; the first that fits."""
 MAY_BE_MISSING = {
     "browser": "Install Chromium (Debian: apt-get install chromium) or set CHROMIUM to its path.",
     "encoder": "Install PyTorch and transformers (pip install torch transformers).",
@@ -378,8 +377,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     work = Counter[Path]()
     if hasattr(config, "workerinput"):
         for item in items:  # loadfile hands out whole files, so that a long one must not come last
-            usual = IN_A_BROWSER if item.get_closest_marker("browser") else USUAL_WORK
-            work[item.path] += next((much for at, much in WORK.items() if item.nodeid.startswith(at)), usual)
+            known = (tenths for at, tenths in WORK.items() if item.nodeid.startswith(at))
+            work[item.path] += next(known, USUAL_WORK)
     items.sort(key=lambda item: (item.path in browser, -work[item.path], item.path if work else ""))
 
 

@@ -13,17 +13,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 import psycopg
 import pytest
 import redis
 
+from tests.integration.cluster import put_cluster
 from tomannot import embedded
 from tomannot.embedded import system
+from tomannot.embedded.locks import wait_until
 from tomannot.embedded.postgres import Postgres
 from tomannot.embedded.redis_server import Redis
+
+if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
 
 SECONDS = 30.0
 SERVERS = frozenset({"postgres", "initdb", "pg_ctl", "redis-server"})
@@ -31,10 +36,15 @@ USER = """
 import json, os, sys
 from pathlib import Path
 from tomannot import embedded
-urls = embedded.provide(Path(sys.argv[1]), fsync=False, linger=0.5)
-print(json.dumps({"database": urls.database, "redis": urls.redis}), flush=True)
+embedded.provide(Path(sys.argv[1]), fsync=False, linger=0.5)
+print(json.dumps({"database": os.environ["DATABASE_URL"], "redis": os.environ["REDIS_URL"]}), flush=True)
 sys.stdin.read()
 """
+
+
+class Urls(NamedTuple):
+    database: str
+    redis: str
 
 
 @pytest.fixture
@@ -48,13 +58,14 @@ def fresh_var() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def used_var() -> Iterator[Path]:
-    """A state directory whose servers were started and stopped: making them is most of a start's work."""
+def used_var(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+    """A state directory whose server ran before: making a cluster is most of a first start's work."""
     directory = Path(tempfile.mkdtemp(prefix="tomannot-")).resolve()
-    with User(directory) as user:
-        user.urls()
-        user.leaves()
-    wait_until_nothing_runs(directory)
+    put_cluster(directory, django_db_blocker)
+    if not (directory / "postgres").exists():
+        server = postgres(directory)
+        server.provide(fsync=False)
+        server.stop()
     yield directory
     shutil.rmtree(directory)
 
@@ -89,11 +100,11 @@ class User:
         self.process.kill()
         self.process.communicate()
 
-    def urls(self) -> embedded.Urls:
+    def urls(self) -> Urls:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the user process ended without its servers"
-        return embedded.Urls(**json.loads(line))
+        return Urls(**json.loads(line))
 
     def leaves(self) -> None:
         self.process.communicate()
@@ -142,7 +153,7 @@ def wait_until_nothing_runs(var: Path) -> None:
     wait_for(lambda: not running(var), f"nothing of {var} runs any more")
 
 
-def pids(urls: embedded.Urls) -> Pids:
+def pids(urls: Urls) -> Pids:
     """The servers' process ids, asked of the servers themselves."""
     with psycopg.connect(urls.database) as connection:
         row = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()
@@ -159,7 +170,7 @@ def test_servers_are_private_and_data_outlives_them_and_they_stop_after_the_last
         assert pids(urls) == before, "two users who start at once share one pair of servers"
         assert_private(var, urls)
         first.leaves()
-        time.sleep(1.5)  # longer than the keeper lingers
+        time.sleep(1.0)  # longer than the keeper lingers
         assert pids(urls) == before, "the second user is still there"
         with psycopg.connect(urls.database) as connection:
             connection.execute("CREATE TABLE kept AS SELECT 42 AS number")
@@ -172,7 +183,7 @@ def test_servers_are_private_and_data_outlives_them_and_they_stop_after_the_last
     wait_until_nothing_runs(var)
 
 
-def assert_private(var: Path, urls: embedded.Urls) -> None:
+def assert_private(var: Path, urls: Urls) -> None:
     with psycopg.connect(urls.database) as connection:
         listens = connection.execute("SHOW listen_addresses").fetchone()
         version = connection.execute("SHOW server_version_num").fetchone()
@@ -187,7 +198,8 @@ def assert_private(var: Path, urls: embedded.Urls) -> None:
     stranger.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.torture)])
+@pytest.mark.torture  # users of other tests are killed, and nothing is left behind either
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals, var: Path) -> None:
     with User(var) as user:
         user.urls()
@@ -199,7 +211,7 @@ def test_nothing_is_left_behind_when_the_user_is_ended_by(number: signal.Signals
 def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None:
     with User(fresh_var) as user:
         unfinished = [fresh_var / "postgres.new"]
-        begun = system.wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
+        begun = wait_until(lambda: bool(system.processes_in(unfinished, SERVERS)), SECONDS)
         assert begun, "initdb never began"
         user.gets(signal.SIGKILL)
     wait_until_nothing_runs(fresh_var)
@@ -210,7 +222,8 @@ def test_nothing_is_left_behind_when_a_start_is_cut_off(fresh_var: Path) -> None
     wait_until_nothing_runs(fresh_var)
 
 
-@pytest.mark.parametrize("pause", [pytest.param(0.5, marks=pytest.mark.torture), 0.6])
+@pytest.mark.torture  # a matter of milliseconds that no user of a demo meets
+@pytest.mark.parametrize("pause", [0.5, 0.6])
 def test_a_user_who_arrives_while_the_keeper_stops_the_servers_gets_servers(var: Path, pause: float) -> None:
     with User(var) as user:
         user.urls()
@@ -225,23 +238,16 @@ def test_a_user_who_arrives_while_the_keeper_stops_the_servers_gets_servers(var:
     wait_until_nothing_runs(var)
 
 
-def test_a_killed_keeper_is_replaced_when_a_user_leaves(var: Path) -> None:
-    with User(var) as user:
-        user.urls()
-        kill_keeper(var)
-        user.leaves()
-    wait_until_nothing_runs(var)
-
-
-def test_servers_that_outlived_user_and_keeper_are_adopted(var: Path) -> None:
+def test_servers_that_outlived_user_and_keeper_are_adopted_and_a_killed_keeper_is_replaced(var: Path) -> None:
     with User(var) as user:
         before = pids(user.urls())
         kill_keeper(var)
         user.gets(signal.SIGKILL)
-    time.sleep(1.5)
+    time.sleep(1.0)  # longer than a keeper lingers
     assert running(var), "the point of this test: nobody was left to stop them"
     with User(var) as next_user:
         assert pids(next_user.urls()) == before
+        kill_keeper(var)
         next_user.leaves()
     wait_until_nothing_runs(var)
 
@@ -265,10 +271,10 @@ def test_a_pid_file_that_names_a_stranger_is_no_obstacle(var: Path) -> None:
         (var / "postgres" / "postmaster.pid").write_text(
             f"{stranger.pid}\n{var}/postgres\n1\n5432\n\n\n\nready\n"
         )
-        with User(var) as next_user:
-            pids(next_user.urls())
-            next_user.leaves()
-        wait_until_nothing_runs(var)
+        server = postgres(var)
+        server.provide(fsync=False)
+        assert answers(server)
+        server.stop()
         assert stranger.poll() is None, "the stranger was left in peace"
     finally:
         stranger.kill()
@@ -279,15 +285,24 @@ def test_a_long_path_gets_its_socket_elsewhere(var: Path) -> None:
     deep = var / ("long-" * 24)
     deep.mkdir()
     subprocess.run(["cp", "-a", var / "postgres", deep], check=True)
-    with User(deep) as user:
-        urls = user.urls()
-        pids(urls)
-        sockets = Path(urls.database.partition("host=")[2])
-        assert deep not in sockets.parents
-        assert sockets.stat().st_mode & 0o077 == 0
-        user.leaves()
-    wait_until_nothing_runs(deep)
+    server = postgres(deep)
+    server.provide(fsync=False)
+    sockets = Path(server.url.partition("host=")[2])
+    assert answers(server)
+    assert deep not in sockets.parents
+    assert sockets.stat().st_mode & 0o077 == 0
+    server.stop()
+    assert not running(deep)
     assert not sockets.exists()
+
+
+def postgres(var: Path) -> Postgres:
+    return Postgres(var, account=system.server_account(), progress=lambda _line: None)
+
+
+def answers(server: Postgres) -> bool:
+    with psycopg.connect(server.url) as connection:
+        return connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_release_waits_until_the_servers_have_stopped(var: Path) -> None:
@@ -309,8 +324,9 @@ def test_release_waits_until_the_servers_have_stopped(var: Path) -> None:
 def test_given_urls_are_left_alone(fresh_var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://given.invalid/name")
     monkeypatch.setenv("REDIS_URL", "redis://given.invalid/0")
-    urls = embedded.provide(fresh_var)
-    assert urls == embedded.Urls("postgresql://given.invalid/name", "redis://given.invalid/0")
+    embedded.provide(fresh_var)
+    assert os.environ["DATABASE_URL"] == "postgresql://given.invalid/name"
+    assert os.environ["REDIS_URL"] == "redis://given.invalid/0"
     assert not list(fresh_var.iterdir())
 
 
@@ -343,9 +359,8 @@ def test_what_is_missing_is_named_with_its_remedy(
     change: tuple[Any, str, Any], problem: str, remedy: str, fresh_var: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(*change)
-    server = Postgres(fresh_var, account=system.server_account(), progress=lambda _: None)
     with pytest.raises(embedded.EmbeddedServerError) as caught:
-        server.provide(fsync=False)
+        postgres(fresh_var).provide(fsync=False)
     assert problem in caught.value.problem
     assert remedy in caught.value.remedy
 
@@ -353,9 +368,8 @@ def test_what_is_missing_is_named_with_its_remedy(
 def test_a_cluster_of_another_version_is_refused(fresh_var: Path) -> None:
     (fresh_var / "postgres").mkdir()
     (fresh_var / "postgres" / "PG_VERSION").write_text("16\n")
-    server = Postgres(fresh_var, account=system.server_account(), progress=lambda _: None)
     with pytest.raises(embedded.EmbeddedServerError, match="cluster of PostgreSQL 16"):
-        server.provide(fsync=False)
+        postgres(fresh_var).provide(fsync=False)
 
 
 def test_no_redis_anywhere_is_said(fresh_var: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from accounts.actions import (
 from accounts.models import ForgottenIdentity, PlatformIdentity
 from annotation import tokens
 from annotation.models import Webhook
-from annotation.tokens import InvalidToken, InvitationClaim, LinkClaim, VisitClaim
+from annotation.tokens import InvalidToken, VisitClaim
 from dashboard.alerts.webhooks import secret_of, signed_headers
 from operations import doctor
 from recruitment.links import confirming_link, personal_path
@@ -46,14 +46,14 @@ def rotate(settings: Any) -> Rotate:
 
 
 def test_tokens_work_while_their_key_is_kept(rotate: Rotate) -> None:
-    link, visit, invitation = LinkClaim(7, "2x3fa"), VisitClaim(7, 11, "2x3fa"), InvitationClaim(3, "nonce")
-    signed = tokens.personal_token(link), tokens.visit_token(visit), tokens.invitation_token(invitation)
+    link, visit, invitation = (7, "2x3fa"), VisitClaim(7, 11, "2x3fa"), (3, "nonce")
+    signed = tokens.personal_token(*link), tokens.visit_token(visit), tokens.invitation_token(*invitation)
     for _ in range(2):
         rotate()
         assert tokens.read_personal_token(signed[0]) == link
         assert tokens.read_visit_token(signed[1]) == visit
         assert tokens.read_invitation_token(signed[2]) == invitation
-        assert tokens.personal_token(link) != signed[0], "the new key signs"
+        assert tokens.personal_token(*link) != signed[0], "the new key signs"
     rotate(keep=False)
     readers: tuple[Callable[[str], object], ...] = (
         tokens.read_personal_token,

@@ -6,8 +6,7 @@ every translated text in brackets: letters outside brackets must be data.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,50 +20,29 @@ from django.utils import timezone, translation
 from django.utils.translation import trans_real
 from lxml import html
 
-from accounts.models import User
-from annotation import actions
-from annotation.models import ConsentText, Enrollment, Story, Study, Vote
+from annotation import actions, refusals
+from annotation.models import Story, Study, Vote
 from annotation.protocols import instructions
 from publishing.models import AnswerSides, Release
 from publishing.queries import release_facts
-from qualification.models import KeyReason
 from recruitment.links import personal_link
 from tests import builders
 from tests.annotation.pages import Browser
 from tests.browser.pages import OWN, REFUSALS
 from tests.publishing.support import judged_study, published
-from tests.test_translations import CATALOGUES, entries
+from tests.translated_pages import (
+    Brackets,
+    assert_german,
+    bracketed,
+    english,
+    headings,
+    parsed,
+    texts_of,
+    unmarked,
+)
 from tomannot.cache import local as cache
 
 STATES = REFUSALS | OWN
-SPOKEN = ("aria-label", "alt", "title", "placeholder")
-"""Attributes that people read or hear."""
-NOT_WORDS = re.compile(r"\b(tomannot|UTC|SHA-256|all-agree|Croissant|CITATION\.cff)\b")
-DATA = (
-    "//script|//style|//pre|//code|//output|//*[contains(@class, 'hash')]|//a[contains(@href, '/files/')]"
-    "|//body//*[@lang='en']"  # a card and a citation are English in every language, and the page says so
-    "|//*[@class='header__languages']|//option[@lang]"  # each language by its own name
-)
-BRACKETED = re.compile(r"⟦[^⟦⟧]*⟧")
-TAG = re.compile(r"(</?[a-z][^<>]*>)")
-
-
-def bracketed(message: str) -> str:
-    """The message in brackets; each piece on its own where links and code divide it."""
-    return "".join(part if TAG.fullmatch(part) else f"⟦{part}⟧" for part in TAG.split(message))
-
-
-class Brackets:
-    """A catalogue that shows what went through it."""
-
-    def to_language(self) -> str:
-        return "de"
-
-    def gettext(self, message: str) -> str:
-        return bracketed(message)
-
-    def ngettext(self, singular: str, plural: str, number: int) -> str:
-        return bracketed(singular if number == 1 else plural)
 
 
 @pytest.fixture
@@ -92,6 +70,7 @@ def fresh_pages() -> Iterator[None]:
 def forget_pages() -> None:
     cache.clear()
     instructions._translated.cache_clear()
+    refusals._texts.cache_clear()
 
 
 @pytest.fixture
@@ -102,84 +81,6 @@ def study(db: None) -> Study:
 def browser(language: str) -> Browser:
     """A person's browser that asks for the language."""
     return Browser(Client(enforce_csrf_checks=True, headers={"Accept-Language": language}))
-
-
-def data() -> list[str]:
-    """Every text of studies and stories and every user's name, which stay as they are, the longest first."""
-    texts: set[str] = set()
-    for study in Study.objects.all():
-        texts |= {study.title, study.description, study.contact, study.currency, study.slug, study.license}
-    for text in ConsentText.objects.all():
-        texts |= {" ".join(paragraph.split()) for paragraph in text.text.split("\n")}
-    texts |= set(User.objects.values_list("username", flat=True))
-    texts |= set(Enrollment.objects.values_list("suspension_reason", flat=True))
-    texts |= set(KeyReason.objects.values_list("reason", flat=True))
-    for story in Story.objects.all():
-        texts |= {value for value in story.content.values() if isinstance(value, str)}
-        texts |= {story.story_id, *story.content["entities"].values()}
-    return sorted(filter(None, texts), key=len, reverse=True)
-
-
-def parsed(page: Any) -> Any:
-    """The page as a document."""
-    return html.document_fromstring(page.content.decode())
-
-
-def headings(page: Any) -> list[str]:
-    """The headings of the first level; a page has one."""
-    return [" ".join(found.text_content().split()) for found in parsed(page).xpath("//h1")]
-
-
-def texts_of(page: Any) -> Iterator[str]:
-    """What people read or hear of a page, piece by piece."""
-    document = parsed(page)
-    for element in document.xpath(DATA):
-        element.drop_tree()
-    for text in document.xpath("//title//text()|//body//text()"):
-        yield " ".join(text.split())
-    for element in document.iter():
-        for name in SPOKEN:
-            if element.get(name):
-                yield " ".join(element.get(name).split())
-
-
-def unmarked(page: Any) -> set[str]:
-    """The pieces of a page in brackets that have letters which are neither translated nor data."""
-    known = data()
-    found = set()
-    for text in texts_of(page):
-        rest = text
-        for known_text in known:
-            rest = rest.replace(known_text, "")
-        while BRACKETED.search(rest):
-            rest = BRACKETED.sub("", rest)
-        if re.search(r"[^\W\d_]", NOT_WORDS.sub("", rest)):
-            found.add(text)
-    return found
-
-
-ENGLISH = [
-    text
-    for path in CATALOGUES
-    if path.parent.parent.name == "de"
-    for entry in entries(path)[1:]
-    for text in entry.message
-    if "%(" not in text and " " in text and text not in entry.translations
-]
-"""Every English text of more than one word that has nothing filled in."""
-
-
-def english(page: Any) -> set[str]:
-    """The English texts that are still on a page."""
-    seen = set(texts_of(page))
-    return {text for text in ENGLISH if text in seen}
-
-
-def assert_german(pages: Iterable[Any]) -> None:
-    for page in pages:
-        document = parsed(page)
-        assert (document.get("lang"), document.get("dir")) == ("de", "ltr")
-        assert english(page) == set()
 
 
 def walk(language: str, study: Study, person: Any) -> Browser:
@@ -268,6 +169,8 @@ def test_a_part_that_is_swapped_in_is_in_the_language_of_the_page(study: Study) 
     visitor = browser("de")
     visitor.open(personal_link(person))
     visitor.press()
+    directions = visitor.document.xpath("//form//dl[@class='parts']//dd/@dir")
+    assert set(directions) == {"auto"}, "parts of stories find their own direction"
     form = dict(visitor.forms[0].form_values()) | builders.ALL_YES
     part = visitor.open(visitor.url.partition("?")[0], form, htmx=True)
 
@@ -275,33 +178,18 @@ def test_a_part_that_is_swapped_in_is_in_the_language_of_the_page(study: Study) 
     assert english(part) == set()
 
 
-@pytest.mark.usefixtures("arabic")
-@pytest.mark.parametrize(("arrange", "heading"), STATES.values(), ids=STATES)
-def test_the_page_of_every_state(
-    study: Study, arrange: Callable[[Study], str], heading: str, request: pytest.FixtureRequest
-) -> None:
-    """In German it is German, from right to left it is the same page, and no text of it is unmarked."""
-    address = arrange(study)
-    english_page, german, arabic = (browser(language).open(address) for language in ("en", "de", "ar"))
-    request.getfixturevalue("brackets")
-    marked = browser("de").open(address)
+@pytest.mark.usefixtures("brackets")
+@pytest.mark.parametrize("arrange", [arrange for arrange, _heading in STATES.values()], ids=STATES)
+def test_no_text_on_the_page_of_a_state_is_unmarked(study: Study, arrange: Callable[[Study], str]) -> None:
+    page = browser("de").open(arrange(study))
 
-    assert_german([german])
-    assert unmarked(marked) == set()
-    assert "⟦" in marked.content.decode()
-    assert headings(english_page) == [heading]
-    left, right = parsed(english_page), parsed(arabic)
-    assert (left.get("lang"), left.get("dir")) == ("en", "ltr")
-    assert (right.get("lang"), right.get("dir")) == ("ar", "rtl")
-    assert english_page.status_code == german.status_code == arabic.status_code
-    assert [element.tag for element in left.iter()] == [element.tag for element in right.iter()]
+    assert unmarked([page]) == set()
+    assert "⟦" in page.content.decode()
 
 
 @pytest.mark.usefixtures("brackets")
 def test_everything_on_the_way_of_a_person_is_marked(testing: tuple[Study, Any]) -> None:
-    visitor = walk("de", *testing)
-
-    assert [found for page in visitor.pages if (found := unmarked(page))] == []
+    assert unmarked(walk("de", *testing).pages) == set()
 
 
 @pytest.mark.usefixtures("brackets")
@@ -320,7 +208,7 @@ def test_what_is_refused_on_the_way_is_marked(testing: tuple[Study, Any]) -> Non
     visitor.open(f"{work}answers/0/")
     visitor.open(f"{work}withdraw/", {})
 
-    assert [found for page in visitor.pages if page.content and (found := unmarked(page))] == []
+    assert unmarked(page for page in visitor.pages if page.content) == set()
     assert {404, 409} <= {page.status_code for page in visitor.pages}
 
 
@@ -334,7 +222,7 @@ def test_the_brackets_show_what_is_not_marked() -> None:
         "<svg aria-label='a picture'></svg><input type=hidden value=secret>"
     )
 
-    assert unmarked(page) == {"Your account", "Bare", "a picture"}
+    assert unmarked([page]) == {"Your account", "Bare", "a picture"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -375,7 +263,7 @@ def test_everything_researchers_read_is_marked(admin_client: Client, tmp_path: P
     ]
 
     assert [page.status_code for page in pages] == [200] * len(pages)
-    assert [found for page in pages if (found := unmarked(page))] == []
+    assert unmarked(pages) == set()
     assert all("⟦" in page.content.decode() for page in pages)
 
 
@@ -392,24 +280,14 @@ def test_pages_for_errors_are_translated(template: str) -> None:
 
 @pytest.mark.usefixtures("arabic")
 def test_a_journey_from_right_to_left(testing: tuple[Study, Any]) -> None:
-    visitor = walk("ar", *testing)
-
-    directions = {
-        html.document_fromstring(page.content.decode()).get("dir") for page in visitor.pages if page.content
-    }
-    assert directions == {"rtl"}
-    assert visitor.document.xpath("//*[@id='email-error']")
-
-
-def test_parts_of_stories_find_their_own_direction(study: Study) -> None:
-    person = builders.qualified(study)[0]
-    visitor = browser("de")
-    visitor.open(personal_link(person))
+    visitor = browser("ar")
+    visitor.open(personal_link(testing[1]))
     visitor.press()
-    parts = visitor.document.xpath("//form//dl[@class='parts']//dd")
+    visitor.open(visitor.url, {"version": "1", "decision": "agree"})
 
-    assert parts
-    assert {part.get("dir") for part in parts} == {"auto"}
+    pages = [parsed(page) for page in visitor.pages if page.content]
+    assert {(page.get("lang"), page.get("dir")) for page in pages} == {("ar", "rtl")}
+    assert len(pages) == 3
 
 
 def test_a_choice_of_language_is_kept_wherever_they_come_from(study: Study) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -44,6 +45,7 @@ STATIC_TAG = re.compile(r"""{%\s*static\s+["']([^"']+)["']""")
 STATIC_PATH = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)""")
 
 
+@functools.cache
 def tracked_files() -> list[Path]:
     """Every file of the repository that is not ignored, also one that is not committed yet."""
     listed = subprocess.run(
@@ -64,6 +66,7 @@ def test_each_room_has_one_migration() -> None:
     assert sorted(rooms) == ["accounts", "annotation", "publishing", "qualification", "recruitment"]
 
 
+@functools.cache
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tomannot.embedded import PROJECT
-from tomannot.embedded.system import wait_until
+from tomannot.embedded.locks import wait_until
 from tomannot.supervisor import Program, ProgramEnded, Supervisor
 
 SECONDS = 60.0

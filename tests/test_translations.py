@@ -75,6 +75,7 @@ class Entry:
         return tuple(self.message)
 
 
+@functools.cache
 def entries(path: Path) -> list[Entry]:
     """What a ``.po`` file holds, its header first."""
     found = [Entry()]
@@ -112,13 +113,22 @@ def calls(tree: ast.AST) -> Iterator[Message]:
 
 
 @functools.cache
+def sources() -> dict[str, ast.Module]:
+    """Every module of ours, migrations aside, by its path."""
+    return {
+        str(path.relative_to(PROJECT)): ast.parse(path.read_text(encoding="utf-8"))
+        for room in ROOMS
+        for path in (PROJECT / room).rglob("*.py")
+        if "migrations" not in path.parts
+    }
+
+
+@functools.cache
 def marked() -> frozenset[Message]:
     """Every text of ours that is marked for translation."""
     found: set[Message] = set()
-    for room in ROOMS:
-        for path in (PROJECT / room).rglob("*.py"):
-            if "migrations" not in path.parts:
-                found.update(calls(ast.parse(path.read_text(encoding="utf-8"))))
+    for tree in sources().values():
+        found.update(calls(tree))
     for path in (PROJECT / "templates").rglob("*.*"):
         for call in MARKED.findall(templatize(path.read_text(encoding="utf-8"))):
             found.update(calls(ast.parse(call)))
@@ -249,6 +259,8 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
 def filled_at_once(tree: ast.Module) -> list[int]:
     """The lines where import fills in a lazy text, by ``%`` or a method: that translates it for good."""
     marks = lazy_marks(tree)
+    if not marks:
+        return []
 
     def is_lazy(node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in marks
@@ -264,12 +276,7 @@ def filled_at_once(tree: ast.Module) -> list[int]:
 
 def test_no_lazy_text_is_translated_at_import() -> None:
     """It would be English for everybody; ``format_lazy`` waits."""
-    wrong = {
-        str(path.relative_to(PROJECT)): lines
-        for room in ROOMS
-        for path in (PROJECT / room).rglob("*.py")
-        if (lines := filled_at_once(ast.parse(path.read_text(encoding="utf-8"))))
-    }
+    wrong = {name: lines for name, tree in sources().items() if (lines := filled_at_once(tree))}
     assert wrong == {}
 
 

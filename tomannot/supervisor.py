@@ -12,10 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 STOP_SECONDS = 10.0
 """A program that has not ended this long after SIGTERM is killed. Celery tasks are safe to repeat."""
@@ -32,8 +31,6 @@ class Program:
 
 
 class ProgramEnded(RuntimeError):
-    """A program that should run for ever ended."""
-
     def __init__(self, program: Program, status: int, log: Path) -> None:
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         super().__init__(f"The {program.name} process {how}.")
@@ -41,18 +38,16 @@ class ProgramEnded(RuntimeError):
         self.log = log
 
 
+@dataclass
 class Supervisor:
     """Context manager that starts programs and ends them all on exit."""
 
-    def __init__(
-        self, programs: Iterable[Program], *, environment: Mapping[str, str], cwd: Path, logs: Path
-    ) -> None:
-        self.programs = list(programs)
-        self.environment = dict(environment)
-        self.cwd = cwd
-        self.logs = logs
-        self._running: list[tuple[Program, subprocess.Popen[bytes]]] = []
-        self._leash: subprocess.Popen[str] | None = None
+    programs: Sequence[Program]
+    environment: Mapping[str, str]
+    cwd: Path
+    logs: Path
+    _running: list[tuple[Program, subprocess.Popen[bytes]]] = field(default_factory=list, init=False)
+    _leash: subprocess.Popen[str] | None = field(default=None, init=False)
 
     def __enter__(self) -> Supervisor:
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,9 +66,7 @@ class Supervisor:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     def log_of(self, program: Program) -> Path:

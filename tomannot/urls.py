@@ -16,7 +16,6 @@ urlpatterns = [
     path("api/v1/", include("api.urls")),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
-    path("", include("accounts.account_urls")),
     path("", include("dashboard.urls")),
 ]
 

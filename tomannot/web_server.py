@@ -13,6 +13,5 @@ OPTIONS = (
 
 
 def command(*, host: str, port: int) -> list[str]:
-    """Return the command line of a web server on this address."""
     where = ["--host", host, "--port", str(port)]
     return [sys.executable, "-m", "granian", *OPTIONS, *where, APPLICATION]

@@ -34,6 +34,7 @@ from annotation.actions.enrollments import (
 )
 from annotation.actions.events import note_refused_address, record_about, record_event, record_events
 from annotation.actions.exclusions import exclude_annotator, exclude_vote, readmit_annotator, readmit_vote
+from annotation.actions.given_items import GivenRow, give_items, take_items_back
 from annotation.actions.hidden_checks import (
     ProposedKey,
     change_check_rules,
@@ -66,6 +67,7 @@ from annotation.actions.members import (
     revoke_invitation,
     set_role,
 )
+from annotation.actions.reconciling import EditedRow, adopt_decisions, reconcile
 from annotation.actions.reviews import (
     adjudicate,
     adjudicate_labels,
@@ -73,6 +75,7 @@ from annotation.actions.reviews import (
     draw_sample,
     spot_check,
 )
+from annotation.actions.revisions import check_revisable, record_revision, revise_story
 from annotation.actions.serving import (
     Receipt,
     assign_next_story,

@@ -196,8 +196,8 @@ def forget_old_alerts(*, now: datetime) -> int:
 
 
 def _is_complete(study: Study) -> bool:
-    """Return True if no story has a free slot and nobody holds one."""
-    held = Q(state__in=HELD, slot__isnull=False)
+    """Return True if no story has a free slot and nobody holds one; those of old versions do not matter."""
+    held = Q(state__in=HELD, slot__isnull=False, story__is_old_version=False)
     return (
         not Story.objects.filter(study=study, role=Story.Role.MAIN, has_free_slot=True).exists()
         and not Assignment.objects.filter(held, story__study=study).exists()

@@ -1,8 +1,8 @@
 """Set a study's design, and reserve annotators' sets by it. See docs/adr/0041."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User, locked
 from annotation import design, rules
 from annotation.actions.events import record_event
+from annotation.actions.slots import lock_in_order, settle_slots, slots_taken
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import noted
 from annotation.models import HELD, LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
@@ -21,6 +22,10 @@ from annotation.strata import with_strata
 State = Assignment.State
 Places = dict[tuple[int, int | None], set[int | None]]
 """Taken places by enrollment and stratum."""
+
+
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+"""When what was given by name runs out, so that the clock frees none of it."""
 
 
 @transaction.atomic
@@ -38,6 +43,8 @@ def set_design(
         raise InvalidStudy(problems={"design": _("The study has been opened, so its design stays.")})
     column = study.protocol.columns.get(by_column, by_column) if load else ""
     said = ""
+    if load and (study.only_given or Assignment.objects.filter(story__study=study, given=True).exists()):
+        said = _("Stories are given by name here. Take them back, and choose another order of stories first.")
     if load and column not in Study.StratumField:
         known = ", ".join((*study.protocol.columns, *Study.StratumField.values))
         said = _("“%(name)s” is not a column by which items can be divided: %(known)s.") % {
@@ -47,6 +54,8 @@ def set_design(
         if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
             said = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
             said %= f"{name[:80]}: {number}"
+    if load and study.most_votes:
+        said = _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
     if said:
         raise InvalidStudy(problems={"design": said})
     before, after = design_of(study), {"by": column, "load": dict(load)} if load else None
@@ -91,21 +100,53 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
     of = {item.pk: stratum for item, stratum in chosen.items()}
     lock_in_order(Story.objects.filter(pk__in=of))
     taken = slots_taken(of)
-    served = design.in_order(list(chosen), seed=seed, person=name)
+    reserve(
+        person=person,
+        chosen={
+            item: {
+                "slot": _first_free(taken[item.pk], study.votes_per_story),
+                "stratum": stratum,
+                "place": _first_free(places[person.pk, stratum.pk], stratum.load),
+                "load": stratum.load,
+            }
+            for item, stratum in chosen.items()
+        },
+        taken=taken,
+        before=person.stories_submitted,
+        now=now,
+        until=now + study.lease * len(chosen),
+    )
+    return True
+
+
+def reserve(
+    *,
+    person: Enrollment,
+    chosen: Mapping[design.Candidate, Mapping[str, Any]],
+    taken: Mapping[int, Collection[int | None]],
+    before: int,
+    now: datetime,
+    until: datetime,
+) -> None:
+    """Reserve the items for the annotator, after ``before`` others, in a seeded order of their own.
+
+    ``chosen`` has the slot and the other fields of each item's assignment. ``taken`` has these slots among
+    all that are taken: stories without another one are marked as full. Callers hold the locks of the
+    enrollment and of the stories, in their transaction.
+    """
+    study = person.study
+    served = design.in_order(list(chosen), seed=study.serving_seed, person=person.pseudonym)
     reserved = [
         Assignment(
             story_id=item.pk,
             enrollment=person,
             state=State.RESERVED,
-            slot=_first_free(taken[item.pk], study.votes_per_story),
             slots=study.votes_per_story,
-            stratum=of[item.pk],
-            place=_first_free(places[person.pk, of[item.pk].pk], of[item.pk].load),
-            load=of[item.pk].load,
-            order_position=person.stories_submitted + number,
+            order_position=before + number,
             option_seed=person.option_seed,
             served_at=now,
-            lease_expires_at=now + study.lease * len(served),
+            lease_expires_at=until,
+            **chosen[item],
         )
         for number, item in enumerate(served, start=1)
     ]
@@ -115,9 +156,8 @@ def reserve_set(*, person: Enrollment, now: datetime) -> bool:
         unique_fields=["enrollment", "story"],
         update_fields=_REVIVED,
     )
-    full = [pk for pk in of if len(taken[pk]) == study.votes_per_story]
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
-    return True
+    full = [story for story in taken if len(taken[story]) >= study.votes_per_story]
+    Story.objects.filter(pk__in=full).mark_full()
 
 
 _KEY = ("id", "enrollment", "story")
@@ -135,20 +175,6 @@ def _candidates(person: Enrollment) -> dict[str, list[design.Candidate]]:
         if item[0] not in had and item[2] < person.study.votes_per_story:
             found[name].append(design.Candidate(*item))
     return found
-
-
-def lock_in_order(rows: QuerySet[Any]) -> list[int]:
-    """Lock rows in the order of their ids, so that writers take turns. Return the ids."""
-    return list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
-
-
-def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
-    """Return the numbers of the taken slots of each of these stories."""
-    taken: dict[int, set[int | None]] = defaultdict(set)
-    living = Assignment.objects.living().filter(story__in=stories, slot__isnull=False)
-    for story, slot in living.values_list("story_id", "slot"):
-        taken[story].add(slot)
-    return taken
 
 
 def lease_reserved(*, person: Enrollment, session: WorkSession | None, now: datetime) -> Assignment | None:
@@ -188,32 +214,50 @@ def take_place(*, assignment: Assignment) -> bool:
     return assignment.place is not None or not assignment.load
 
 
-def let_go(*, held: list[Assignment]) -> None:
-    """End leases and reservations, and free their slots. Callers hold the locks of both rows."""
-    Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED)
-    Story.objects.main().filter(pk__in={one.story_id for one in held}).update(has_free_slot=True)
+def let_go(*, held: list[Assignment], given: bool = False) -> None:
+    """End leases and reservations, and free their slots. Callers hold the locks of both rows.
+
+    Stories given by name stay reserved for their annotator, unless ``given``.
+    """
+    kept = {one.pk for one in held if one.given and not given}
+    if kept:
+        Assignment.objects.filter(pk__in=kept).update(state=State.RESERVED, lease_expires_at=NEVER)
+    held = [one for one in held if one.pk not in kept]
+    Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED, given=False)
+    Story.objects.filter(pk__in={one.story_id for one in held}).mark_free()
     left = [one for one in held if one.state == State.LEASED and (one.stratum_id or not one.slot)]
     if gone := {one.enrollment_id for one in left}:
         # Whoever lets an item or a check lie has left: the sweep gives the rest of their set back.
         last = min(one.lease_expires_at for one in held)
-        rest = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, lease_expires_at__gt=last)
+        theirs = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, given=False)
+        rest = theirs.filter(lease_expires_at__gt=last)
         # Nobody waits here (docs/adr/0003): who has these rows locked gives them back now, or has returned.
         free = rest.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True)
         Assignment.objects.filter(pk__in=list(free)).update(lease_expires_at=last)
 
 
-def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False) -> None:
+def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: bool = False) -> None:
     """End the annotator's reservations, and their lease too unless ``only_reserved``.
 
+    ``given``: also what was given to them by name; a lease that goes on is an ordinary one from now on.
     Callers hold the enrollment's lock. Stories are locked in the order of their ids (docs/adr/0003).
     """
+    if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
+        enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
     states = (State.RESERVED,) if only_reserved else HELD
-    theirs = Assignment.objects.filter(enrollment=enrollment, state__in=states)
-    held = list(theirs.select_for_update(of=("self",), no_key=True))
+    free_held(enrollment.assignments.filter(state__in=states), given=given)
+
+
+def free_held(theirs: QuerySet[Assignment], *, given: bool = False) -> list[Assignment]:
+    """Free and return these assignments of an annotator, whose enrollment callers have locked."""
+    rows = theirs.select_related("story", "enrollment__study")
+    held = list(rows.select_for_update(of=("self",), no_key=True))
     if len(held) > 1:
         lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
     if held:
-        let_go(held=held)
+        let_go(held=held, given=given)
+        settle_slots(study=held[0].enrollment.study, stories=[one.story_id for one in held])
+    return held
 
 
 def lock_story_of(assignment: Assignment) -> None:

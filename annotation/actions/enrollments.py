@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User, locked
 from annotation import queries, rules
-from annotation.actions.designs import let_go_of, lock_in_order
+from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
+from annotation.actions.slots import lock_in_order
 from annotation.errors import NotAdmitted, ReasonMissing, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (
@@ -172,6 +173,8 @@ def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     if enrollment.state == Enrollment.State.DECLINED:
         return enrollment
     _check_transition(enrollment, Enrollment.State.DECLINED)
+    if enrollment.given_items:
+        let_go_of(enrollment=enrollment, given=True)
     return _move(enrollment, Enrollment.State.DECLINED, Event.Type.CONSENT_DECLINED, now=now)
 
 
@@ -188,6 +191,8 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
     if not passed:
         target, event = Enrollment.State.FAILED, Event.Type.ENROLLMENT_FAILED
     _check_transition(enrollment, target)
+    if not passed and enrollment.given_items:
+        let_go_of(enrollment=enrollment, given=True)
     return _move(enrollment, target, event, now=now, note=note)
 
 
@@ -204,7 +209,7 @@ def suspend(
     reason = check_reason(reason, message=told)
     enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
-    let_go_of(enrollment=enrollment, only_reserved=True)
+    let_go_of(enrollment=enrollment, only_reserved=True, given=True)
     enrollment.suspension_reason = reason
     event = Event.Type.ENROLLMENT_SUSPENDED
     return _move(enrollment, Enrollment.State.SUSPENDED, event, by=by, now=now, note=note or reason)
@@ -297,8 +302,7 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
-    let_go_of(enrollment=enrollment)
-    _check_transition(enrollment, Enrollment.State.WITHDRAWN)
+    let_go_of(enrollment=enrollment, given=True)
     return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 
 
@@ -314,7 +318,8 @@ def choose_language(*, enrollment: Enrollment, language: str) -> None:
 def forget(*, annotator: Annotator, now: datetime) -> None:
     """Delete an annotator's personal data and free words, and end their enrollments and links everywhere.
 
-    Votes stay under their pseudonyms. Afterwards nothing in the database connects them with a person.
+    Votes stay under their pseudonyms, with answers in words, out of which exports take what looks like an id
+    or address. Afterwards nothing in the database connects them with a person.
     """
     if locked(annotator).erased_at:
         return

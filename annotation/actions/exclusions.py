@@ -14,15 +14,15 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import rules
-from annotation.actions.designs import Places, let_go_of, lock_in_order, places_held, slots_taken
+from annotation.actions.designs import Places, let_go_of, places_held
 from annotation.actions.enrollments import check_reason, reinstate, suspend
 from annotation.actions.events import record_about
+from annotation.actions.slots import ANSWERED_WITH_SLOT, lock_in_order, settle_slots, slots_of, slots_taken
 from annotation.errors import WrongState
-from annotation.models import Assignment, Enrollment, Event, Story, Stratum, VoteExclusion
+from annotation.models import Assignment, Enrollment, Event, Story, Stratum, Study, VoteExclusion
 from annotation.sql import lock_person
 
 State = Assignment.State
-ANSWERED_WITH_SLOT = (State.SUBMITTED, State.PENDING)
 AT_ONCE = 500
 """Assignments written in one statement."""
 _CAN_BE_EXCLUDED = ("consented", "qualified", "suspended", "withdrawn")
@@ -61,11 +61,12 @@ def exclude_annotator(
     lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
-    let_go_of(enrollment=person)
+    let_go_of(enrollment=person, given=True)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )
-    stop_counting(assignments=Assignment.objects.filter(enrollment=person), become=Assignment.State.EXCLUDED)
+    theirs = Assignment.objects.filter(enrollment=person)
+    stop_counting(assignments=theirs, study=person.study, become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.ANNOTATOR_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -83,7 +84,7 @@ def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, n
     if exclusion is None:
         raise WrongState(_("This participant’s votes are not excluded."))
     _lift(exclusion, reason, by=by, now=now)
-    recount = _readmit(Assignment.objects.filter(enrollment=person))
+    recount = _readmit(Assignment.objects.filter(enrollment=person), person.study)
     if exclusion.suspended and person.state == Enrollment.State.SUSPENDED:
         reinstate(enrollment=person, by=by, now=now, reason=reason)
     _record(exclusion, Event.Type.ANNOTATOR_READMITTED, by=by, now=now, note=reason)
@@ -99,7 +100,7 @@ def exclude_vote(
     Return None if the vote is surplus or excluded already. Raise :class:`ReasonMissing`.
     """
     reason = check_reason(reason)
-    lock_person(assignment.enrollment_id)
+    person = lock_person(assignment.enrollment_id)
     assignment.refresh_from_db(fields=["state"])
     counts = assignment.state in (*ANSWERED_WITH_SLOT, Assignment.State.EXCLUDED)
     if not counts or assignment.vote_exclusions.in_force().exists():
@@ -111,7 +112,8 @@ def exclude_vote(
         excluded_by=by,
         excluded_at=now,
     )
-    stop_counting(assignments=Assignment.objects.filter(pk=assignment.pk), become=Assignment.State.EXCLUDED)
+    alone = Assignment.objects.filter(pk=assignment.pk)
+    stop_counting(assignments=alone, study=person.study, become=Assignment.State.EXCLUDED)
     _record(exclusion, Event.Type.VOTE_EXCLUDED, by=by, now=now, note=reason)
     return exclusion
 
@@ -129,7 +131,7 @@ def readmit_vote(*, assignment: Assignment, reason: str, by: User | None, now: d
         return None
     _lift(exclusion, reason, by=by, now=now)
     theirs = Assignment.objects.filter(pk=assignment.pk)
-    recount = _readmit(theirs.none() if exclusion_in_force(person) else theirs)
+    recount = _readmit(theirs.none() if exclusion_in_force(person) else theirs, person.study)
     _record(exclusion, Event.Type.VOTE_READMITTED, by=by, now=now, note=reason)
     return recount
 
@@ -139,11 +141,11 @@ def exclusion_in_force(enrollment: Enrollment) -> VoteExclusion | None:
     return VoteExclusion.objects.in_force().of_people().filter(enrollment=enrollment).first()
 
 
-def _readmit(assignments: QuerySet[Assignment]) -> Recount:
+def _readmit(assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Restore the assignments that no other exclusion covers."""
     kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    return count_again(assignments=excluded)
+    return count_again(assignments=excluded, study=study)
 
 
 def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: datetime) -> None:
@@ -158,7 +160,7 @@ def _record(exclusion: VoteExclusion, type: Event.Type, *, by: User | None, now:
     record_about(person=person, type=type, by=by, now=now, subject=f"exclusion {exclusion.pk}", note=note)
 
 
-def stop_counting(*, assignments: QuerySet[Assignment], become: Assignment.State) -> int:
+def stop_counting(*, assignments: QuerySet[Assignment], study: Study, become: Assignment.State) -> int:
     """Give answered assignments another state and free their slots. Return how many held a slot.
 
     Callers hold the enrollment's lock.
@@ -166,24 +168,27 @@ def stop_counting(*, assignments: QuerySet[Assignment], become: Assignment.State
     holding = assignments.filter(state__in=ANSWERED_WITH_SLOT)
     stories = lock_stories(holding)
     stopped = holding.update(state=become)
-    Story.objects.main().filter(pk__in=stories).update(has_free_slot=True)
+    Story.objects.filter(pk__in=stories).mark_free()
+    settle_slots(study=study, stories=stories)
     return stopped
 
 
-def count_again(*, assignments: QuerySet[Assignment]) -> Recount:
+def count_again(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Give assignments a slot again where their story has a free one; the others become surplus.
 
     An answer from a visit that its platform does not confirm stays excluded. Callers hold the enrollment's
     lock.
     """
     lock_in_order(Stratum.objects.filter(pk__in=assignments.values("stratum")))
-    taken = slots_taken(lock_stories(assignments))
+    stories = lock_stories(assignments)
+    taken, slots = slots_taken(stories), slots_of(study, stories)
     found = list(assignments.select_related("session").order_by("story_id"))
     places = places_held(*{assignment.enrollment_id for assignment in found if assignment.load})
-    settled = [_settle(assignment, taken[assignment.story_id], places) for assignment in found]
+    settled = [_settle(one, taken[one.story_id], slots[one.story_id], places) for one in found]
     full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    Story.objects.filter(pk__in=full).mark_full()
+    settle_slots(study=study, stories=stories)
     counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
     return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
 
@@ -193,8 +198,8 @@ def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
     return lock_in_order(Story.objects.filter(pk__in=assignments.values("story")))
 
 
-def _settle(assignment: Assignment, taken: set[int | None], places: Places) -> int | None:
-    """Set the assignment's state, slot, and place in a design.
+def _settle(assignment: Assignment, taken: set[int | None], slots: int, places: Places) -> int | None:
+    """Set the assignment's state, slot (one of the story's ``slots``), and place in a design.
 
     Return the story's id if it has no free slot left.
     """
@@ -205,7 +210,7 @@ def _settle(assignment: Assignment, taken: set[int | None], places: Places) -> i
     if state == State.DOUBTED or assignment.slot is None:  # a hidden check has none: anybody may answer it
         assignment.state = state
         return None
-    slot = rules.lowest_free_slot(taken, assignment.slots)
+    slot = rules.lowest_free_slot(taken, slots)
     held = places[assignment.enrollment_id, assignment.stratum_id]
     place = rules.lowest_free_slot(held, assignment.load) if assignment.load else None
     if slot is None or (assignment.load and place is None):
@@ -215,4 +220,4 @@ def _settle(assignment: Assignment, taken: set[int | None], places: Places) -> i
         assignment.place = place
         held.add(place)
     assignment.state, assignment.slot = state, slot
-    return assignment.story_id if len(taken) + 1 == assignment.slots else None
+    return assignment.story_id if len(taken) + 1 == slots else None

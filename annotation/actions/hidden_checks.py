@@ -16,10 +16,9 @@ from annotation.fixed_settings import noted
 from annotation.grading import Cell, grade, key_problems
 from annotation.hidden_checks import Consequence
 from annotation.models import CheckKey, CheckOption, CheckResult, Enrollment, Event, Story, Study, Vote
-from annotation.protocols.base import Choice
-from annotation.rules import cap_problem
+from annotation.protocols.questions import Choice
 from annotation.sql import share_check_key
-from annotation.strata import stories_of_design
+from annotation.strata import limit_problem
 
 State = CheckKey.State
 
@@ -44,8 +43,8 @@ def change_check_rules(
         return study
     for name in changed:
         setattr(study, f"check_{name}", after[name])
-    if study.story_cap < (needed := stories_of_design(study, at_most=True)):
-        raise InvalidStudy(problems={"every": cap_problem(study.story_cap, needed)})
+    if problem := limit_problem(study, study.story_cap):
+        raise InvalidStudy(problems={"every": problem})
     study.save(update_fields=[f"check_{name}" for name in changed])
     _record(study, by=by, now=now, note=noted(before, after, changed))
     return study

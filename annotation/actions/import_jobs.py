@@ -66,7 +66,7 @@ def import_stories(
     """
     named = (name or path.name)[:200]
     job = _recorded(study, by, now, role=role, file_name=named, license=license, dry_run=dry_run)
-    return _work_on(job.pk, path, now=now, progress=progress)
+    return run_import(story_import_id=job.pk, path=path, now=now, progress=progress)
 
 
 def _recorded(study: Study, by: User | None, now: datetime, **told: Any) -> StoryImport:
@@ -169,20 +169,18 @@ def resume_imports(*, now: datetime) -> int:
     return len(stalled)
 
 
-def run_import(*, story_import_id: int, now: datetime, progress: Progress | None = None) -> StoryImport:
-    """Import a queued file. Safe to repeat, and to be killed at any instant.
+def run_import(
+    *, story_import_id: int, now: datetime, path: Path | None = None, progress: Progress | None = None
+) -> StoryImport:
+    """Import a queued file, or that at ``path``. Safe to repeat, and to be killed at any instant.
 
     Return the record, also if the import is finished or another session works on it. Raise
     :class:`ImportRefused` for a file that is refused, also after too many tries. Raise a lost database
     connection or the task's time limit, and leave the import to be resumed. Any other error is a bug in
     tomannot: refuse the import and raise the error, so that it is logged. Must not run in a transaction.
     """
-    return _work_on(story_import_id, None, now=now, progress=progress)
-
-
-def _work_on(pk: int, path: Path | None, *, now: datetime, progress: Progress | None) -> StoryImport:
-    with locks.alone(locks.IMPORT, pk) as ours:
-        job = StoryImport.objects.select_related("study").get(pk=pk)
+    with locks.alone(locks.IMPORT, story_import_id) as ours:
+        job = StoryImport.objects.select_related("study").get(pk=story_import_id)
         if not ours or job.state not in UNFINISHED:
             return job
         with contextlib.ExitStack() as stack:

@@ -15,6 +15,7 @@ from django.db import transaction
 from accounts.models import Annotator, User, locked
 from annotation import rules
 from annotation.actions.events import record_events
+from annotation.actions.slots import settle_slots
 from annotation.errors import InvalidInput
 from annotation.importing.rows import batches
 from annotation.models import (
@@ -168,7 +169,7 @@ def store_imported_skips(
             enrollment=person,
             state=Assignment.State.SKIPPED,
             slot=1,
-            slots=study.votes_per_story,
+            slots=study.slots_per_story,
             order_position=past.position,
             served_at=past.served_at,
             lease_expires_at=past.served_at + study.lease,
@@ -195,7 +196,7 @@ def _prepared(
         story = stories.get(past.story_id)
         if story is None:
             raise InvalidInput(f"“{study.slug}” has no story {past.story_id}.")
-        given, asked = len(past.votes), study.votes_per_story
+        given, asked = len(past.votes), study.slots_per_story
         if given > asked:
             raise InvalidInput(f"The story {past.story_id} has {given} votes; the study asks for {asked}.")
         item = protocol.parse(story.content)
@@ -210,7 +211,11 @@ def _prepared(
             prepared.instructions_id = texts[vote.instructions] if vote.instructions else None
             answers = [
                 Answer(
-                    vote=prepared, **choice._asdict(), counts_against=protocol.counts_against(item, choice)
+                    vote=prepared,
+                    question=choice.question,
+                    row=choice.row,
+                    **{"words" if choice.question in protocol.written else "option": choice.option},
+                    counts_against=protocol.counts_against(item, choice),
                 )
                 for choice in choices
             ]
@@ -236,7 +241,7 @@ def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, sl
             enrollment=person,
             state=Assignment.State.SUBMITTED,
             slot=slot,
-            slots=study.votes_per_story,
+            slots=study.slots_per_story,
             lease_expires_at=past.served_at + study.lease,
         ),
         protocol_version=study.protocol_version,
@@ -249,18 +254,13 @@ def _vote(study: Study, story: Story, person: Enrollment, past: ImportedVote, sl
 
 
 def _store(study: Study, votes: Sequence[_Prepared], *, note: str, now: datetime) -> None:
-    """Write a batch: assignments, votes, answers, events, and which stories are full."""
     Assignment.objects.bulk_create(vote.assignment for vote, _, _ in votes)
-    for vote, _, _ in votes:
-        vote.assignment_id = vote.assignment.pk
     Vote.objects.bulk_create(vote for vote, _, _ in votes)
     Comment.objects.bulk_create(Comment(vote=vote, words=words) for vote, words, _ in votes if words)
-    for vote, _, answers in votes:
-        for answer in answers:
-            answer.vote_id = vote.pk
     Answer.objects.bulk_create(answer for _, _, answers in votes for answer in answers)
     rows = [(vote.assignment.enrollment, f"vote {vote.pk}", note) for vote, _, _ in votes]
     record_events(study=study, type=Event.Type.VOTE_SUBMITTED, now=now, rows=rows)
     given = Counter(vote.assignment.story_id for vote, _, _ in votes)
     full = [story for story, number in given.items() if number == study.votes_per_story]
-    Story.objects.filter(pk__in=full).update(has_free_slot=False)
+    Story.objects.filter(pk__in=full).mark_full()
+    settle_slots(study=study, stories=given)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation.actions.designs import let_go, let_go_of
 from annotation.actions.events import record_about
+from annotation.actions.slots import settle_slots
 from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Event, Study
 from annotation.rules import longest_hold
@@ -80,8 +81,10 @@ def free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> 
     ran_out = Assignment.objects.lease_ran_out(now).exclude(enrollment=sparing)
     freed = list(
         ran_out.select_for_update(of=("self", "story"), no_key=True, skip_locked=True)
-        .select_related("story")
+        .select_related("story__study")
         .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
     )
     let_go(held=freed)
+    for study in {one.story.study for one in freed}:
+        settle_slots(study=study, stories=[one.story_id for one in freed])
     return len(freed)

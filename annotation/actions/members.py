@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -125,9 +126,7 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
     except ValidationError as error:
         raise InvalidInput(_("“%(value)s” is not an e-mail address."), value=address) from error
     lock_members(study)
-    known = Membership.objects.filter(study=study, user__email__iexact=address).select_related("user").first()
-    if known:
-        _refuse(known)
+    _refuse_member(study, user__email__iexact=address)
     for earlier in Invitation.objects.open().filter(study=study, address=address).select_related("study"):
         revoke_invitation(invitation=earlier, by=by, now=now)
     invitation = Invitation.objects.create(
@@ -151,9 +150,7 @@ def accept_invitation(*, invitation: Invitation, user: User, now: datetime) -> M
     invitation stays open for the intended reader.
     """
     _lock_open(invitation, now)
-    known = Membership.objects.filter(study=invitation.study_id, user=user).first()
-    if known:
-        _refuse(known)
+    _refuse_member(invitation.study, user=user)
     return _accept(invitation, user, now)
 
 
@@ -184,7 +181,6 @@ def _lock_open(invitation: Invitation, now: datetime) -> None:
 
 
 def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
-    """Give the role in the inviter's name, and record the acceptance by the new member."""
     membership = set_role(
         study=invitation.study, user=user, role=invitation.role, by=invitation.invited_by, now=now
     )
@@ -194,12 +190,14 @@ def _accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     return membership
 
 
-def _refuse(member: Membership) -> None:
-    raise AlreadyMember(
-        _("%(user)s is already a member of this study, as %(role)s."),
-        user=member.user.get_username(),
-        role=member.get_role_display(),
-    )
+def _refuse_member(study: Study, **who: Any) -> None:
+    """Raise :class:`AlreadyMember` if the study has this member."""
+    if member := Membership.objects.filter(study=study, **who).select_related("user").first():
+        raise AlreadyMember(
+            _("%(user)s is already a member of this study, as %(role)s."),
+            user=member.user.get_username(),
+            role=member.get_role_display(),
+        )
 
 
 LONGEST_TOKEN_LIFE = timedelta(days=366)

@@ -3,13 +3,15 @@
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
-from annotation import review_sampling
+from annotation import queries, review_sampling
 from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
 from annotation.actions.exclusions import exclude_vote, readmit_vote
@@ -79,8 +81,8 @@ def draw_sample(
         drawn_at=now,
     )
     ReviewItem.objects.bulk_create(
-        ReviewItem(sample=sample, position=position, vote_id=item.vote, flag=item.flag)
-        for position, item in enumerate(drawn, 1)
+        ReviewItem(sample=sample, position=position, vote_id=vote, flag=flag)
+        for position, (vote, flag) in enumerate(drawn.items(), 1)
     )
     note = f"{len(drawn)} answers, {kind}, among {among}, seed {seed}"
     record_event(study=study, type=Event.Type.SAMPLE_DRAWN, by=by, now=now, subject=str(sample), note=note)
@@ -142,11 +144,10 @@ def adjudicate(
     :class:`WrongState` for a story that nobody votes on, and :class:`ChangedMeanwhile` if there is a newer
     decision.
     """
-    if story.study.protocol.resolution == "majority":
-        raise WrongState(_("Experts decide about the labels of these stories, one by one."))
-    reason = _reason_to_decide(story, reason, seen)
-    decision = Adjudication(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now)
-    return _store_decision(decision, f"{verdict} {story.story_id}. {reason}", now=now)
+    if story.study.protocol.resolution in ("majority", "reconciled"):
+        raise WrongState(_("Experts decide about labels or rows of these stories, one by one."))
+    reason = lock_to_decide(story=story, reason=reason, seen=seen)
+    return store_decision(story=story, verdict=verdict, reason=reason, by=by, at=decided_at or now, now=now)
 
 
 @transaction.atomic
@@ -168,54 +169,51 @@ def adjudicate_labels(
     """
     if story.study.protocol.resolution != "majority":
         raise WrongState(_("In this study, experts decide about whole stories."))
-    if decided_at is None and Story.objects.filter(pk=story.pk, has_free_slot=True).exists():
+    if decided_at is None and not queries.has_all_votes(story):
         raise WrongState(_("This story lacks votes, which may still decide its labels."))
-    reason = _reason_to_decide(story, reason, seen)
+    reason = lock_to_decide(story=story, reason=reason, seen=seen)
     if not chosen:
         raise InvalidInput(_("Choose an answer for at least one label."))
     cells = {cell.field: cell for cell in story.protocol.cells(story.protocol.parse(story.content))}
-    decided = []
     for field, option in chosen.items():
         if field not in cells or option not in cells[field].labels:
             raise InvalidInput(
                 _("“%(value)s” is not one of the answers to this question.") % {"value": option[:40]}
             )
-        question, row = cells[field].key
-        label = Adjudication(
-            story=story,
-            question=question,
-            row=row,
-            verdict=option,
-            reason=reason,
-            by=by,
-            at=decided_at or now,
-        )
-        decided.append(_store_decision(label, f"{field}: {option}, {story.story_id}. {reason}", now=now))
-    return decided
+    shared: dict[str, Any] = {"story": story, "reason": reason, "by": by, "at": decided_at or now, "now": now}
+    return [store_decision(field=field, verdict=option, **shared) for field, option in chosen.items()]
 
 
-def _reason_to_decide(story: Story, reason: str, seen: int | None) -> str:
+def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     """Lock a story that may be decided about, and return the reason as it is stored."""
     told = _("Give a reason of 1 to %(most)s characters.")
     reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
-    locked(story)  # two experts take turns
-    if _standing(story) != seen and seen is not None:
+    if locked(story).is_old_version:  # two experts take turns
+        raise WrongState(_("This is an old version. Decide about the newest version."))
+    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True).first()
+    if seen is not None and seen != (newest or 0):
         raise ChangedMeanwhile(_("Somebody else decided about this story in the meantime. Look at it again."))
     return reason
 
 
-def _store_decision(decision: Adjudication, note: str, *, now: datetime) -> Adjudication:
-    """Save a decision, and record it in the log."""
-    decision.save(force_insert=True)
+def store_decision(
+    *, story: Story, field: str = "", verdict: str, reason: str, by: User | None, at: datetime, now: datetime
+) -> Adjudication:
+    """Save a decision about a form field of a story, or about the whole story, and record it in the log."""
+    question, _dot, row = field.partition(".")
+    decision = Adjudication.objects.create(
+        story=story, question=question, row=row, verdict=verdict, reason=reason, by=by, at=at
+    )
+    what = f"{field}: {verdict[:100]}, {story.story_id}" if field else f"{verdict} {story.story_id}"
     record_event(
-        study=decision.story.study,
+        study=story.study,
         type=Event.Type.STORY_ADJUDICATED,
-        by=decision.by,
+        by=by,
         now=now,
         subject=str(decision),
-        note=note,
+        note=f"{what}. {reason}",
     )
     return decision
 
@@ -238,16 +236,11 @@ def adjudicate_stories(
     ]
 
 
-def _standing(story: Story) -> int:
-    """Return the id of the newest decision about the story, or 0."""
-    newest = Adjudication.objects.filter(story=story).order_by("-pk").values_list("pk", flat=True)
-    return newest.first() or 0
-
-
 def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> list[review_sampling.Candidate]:
     """Return counted votes of these enrollments that are neither judged nor drawn.
 
-    Look up which of them object alone only if the sample needs it.
+    Look up which of them object alone only if the sample needs it: where the number of votes is
+    adaptive, among the first ones that every story gets.
     """
     against = Answer.objects.filter(counts_against=True)
     others = Vote.objects.counted().filter(assignment__story=OuterRef("assignment__story"))
@@ -261,10 +254,18 @@ def _candidates(study: Study, people: list[int], *, look_for_flags: bool) -> lis
     )
     alone: set[int] = set()
     if look_for_flags and study.votes_per_story > 1:
-        standing_alone = votes.filter(
+        compared = votes
+        if study.most_votes:  # later votes were asked for because of the first ones
+            order = ("submitted_at", "assignment__enrollment__pseudonym")
+            place = Window(RowNumber(), partition_by="assignment__story", order_by=order)
+            placed = Vote.objects.of_study(study).counted().annotate(place=place)
+            first = placed.filter(place__lte=study.votes_per_story).values("pk")
+            compared, others = votes.filter(pk__in=first), others.filter(pk__in=first)
+        standing_alone = compared.filter(
             Exists(against.filter(vote=OuterRef("pk"))),
             ~Exists(others.filter(Exists(against.filter(vote=OuterRef("pk"))))),
             assignment__story__has_free_slot=False,
+            assignment__story__is_old_version=False,  # which may have been revised because of it
         )
         alone = set(standing_alone.values_list("pk", flat=True))
     rows = votes.values_list("pk", "assignment__enrollment", "served_at", "first_submitted_at")

@@ -13,6 +13,7 @@ from annotation import hidden_checks, queries, rules, strata
 from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
+from annotation.actions.slots import settle_slots, slots_of
 from annotation.actions.votes import comment_of, is_credited_skip, store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
@@ -26,7 +27,7 @@ from annotation.models import (
     WorkSession,
 )
 from annotation.protocols import is_installed
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.rules import Reason, Refusal
 from annotation.sql import (
     give_slot,
@@ -118,7 +119,9 @@ def _find_story(
         return _lease(check, enrollment, session, now=now)
     if enrollment.study.stratum_field:
         return _next_of_set(enrollment, session, now=now)
-    while story := lock_next_story(enrollment):
+    if enrollment.given_items and (given := lease_reserved(person=enrollment, session=session, now=now)):
+        return given
+    while not enrollment.study.only_given and (story := lock_next_story(enrollment)):
         assignment = _give_out(story, enrollment, session, now=now)
         if assignment:
             return assignment
@@ -145,10 +148,11 @@ def _check_due(enrollment: Enrollment) -> Story | None:
         key=study.pseudonym_key, person=person, position=position, every=every, whole=whole
     ):
         return None
-    if study.stratum_field and not queries.stories_left(enrollment, at_most=1):
+    has_own = bool(study.stratum_field) or study.only_given or enrollment.given_items
+    if has_own and not queries.stories_left(enrollment, at_most=1):
         return None
     mask = hidden_checks.order_mask(key=study.pseudonym_key, person=person)
-    return next_check(enrollment, mask, wanted=bool(study.stratum_field))
+    return next_check(enrollment, mask, wanted=has_own)
 
 
 def record_vote_and_assign_next(
@@ -177,7 +181,8 @@ def record_vote_and_assign_next(
             person = assignment.enrollment
             held = assignment.state == Assignment.State.LEASED
             receipt = _record(assignment, **form)
-            if held and assignment.session_id == session_id and not others_ran_out:
+            is_alone = held and not person.study.most_votes  # else the vote has locked its story
+            if is_alone and assignment.session_id == session_id and not others_ran_out:
                 refusal = _refusal(person, assignment.session, now=now)
                 outcome = Refusal(refusal) if refusal else _find_story(person, assignment.session, now=now)
     except DatabaseError as error:
@@ -269,6 +274,7 @@ def _record(
         now=now,
         comment=comment,
     )
+    settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
     if assignment.session and not was_credited:
         assignment.session.stories_submitted += 1
         assignment.session.save(update_fields=["stories_submitted"])
@@ -300,16 +306,15 @@ def _give_out(
     Slots are counted in a new statement after locking, because the search may have seen the story before
     the previous holder of the lock changed it.
     """
-    slots = enrollment.study.votes_per_story
-    taken = taken_slots(story.pk)
+    slots, taken = enrollment.study.votes_per_story + story.extra_votes, taken_slots(story.pk)
     slot = rules.lowest_free_slot(taken, slots)
     if slot is None:
         # The flag is a copy of what the rows say; a wrong one must not stop the study.
         logger.error("Story %s said it had a free slot but had none; mended.", story.pk)
-        Story.objects.filter(pk=story.pk).update(has_free_slot=False)
+        Story.objects.filter(pk=story.pk).mark_full()
         return None
     was_last = len(taken) + 1 == slots
-    return _lease(story, enrollment, session, slot=slot, slots=slots, was_last=was_last, now=now)
+    return _lease(story, enrollment, session, slot=slot, was_last=was_last, now=now)
 
 
 def _lease(
@@ -318,7 +323,6 @@ def _lease(
     session: WorkSession | None,
     *,
     slot: int | None = None,
-    slots: int = 0,
     was_last: bool = False,
     now: datetime,
 ) -> Assignment:
@@ -330,7 +334,7 @@ def _lease(
         option_seed=enrollment.option_seed,
         state=Assignment.State.LEASED,
         slot=slot,
-        slots=slots,
+        slots=enrollment.study.slots_per_story if slot else 0,
         order_position=enrollment.stories_submitted + 1,
         served_at=now,
         lease_expires_at=now + enrollment.study.lease,
@@ -342,32 +346,32 @@ def _lease(
 def _nothing_to_serve(enrollment: Enrollment) -> Refusal:
     """Refuse: all done, or all free slots are held by others (then say when the next lease can expire)."""
     others = Assignment.objects.filter(story__study=enrollment.study_id, state__in=HELD, slot__isnull=False)
+    others = others.none() if enrollment.study.only_given else others.filter(given=False)
+    others = others.exclude(story__is_old_version=True)  # which is offered to nobody when its lease expires
     if enrollment.study.stratum_field:
         others = others.filter(stratum__in=strata.lacking_of(enrollment))
     theirs = Assignment.objects.filter(enrollment=enrollment).exclude(state=Assignment.State.EXPIRED)
-    soonest = (
-        others.exclude(story__in=theirs.values("story"))
-        .order_by("lease_expires_at")
-        .values_list("lease_expires_at", flat=True)
-        .first()
-    )
+    open_to_them = others.exclude(story__in=theirs.values("story")).order_by("lease_expires_at")
+    soonest = open_to_them.values_list("lease_expires_at", flat=True).first()
     if soonest is None:
-        return Refusal(Reason.ALL_DONE)
+        waits = enrollment.study.only_given and not theirs.filter(given=True).exists()
+        return Refusal(Reason.NOTHING_GIVEN if waits else Reason.ALL_DONE)
     return Refusal(Reason.NOTHING_FREE, retry_at=soonest)
 
 
 def _take_slot_again(assignment: Assignment) -> bool:
     """Give an assignment with an expired lease a slot again, if its story has a free one."""
     lock_story_of(assignment)
-    taken = taken_slots(assignment.story_id)
-    slot = rules.lowest_free_slot(taken, assignment.slots)
+    story = assignment.story_id
+    taken, slots = taken_slots(story), slots_of(assignment.enrollment.study, [story])[story]
+    slot = rules.lowest_free_slot(taken, slots)
     if slot is None or not take_place(assignment=assignment):
         return False
     assignment.slot = slot
     if assignment.stratum_id:
         assignment.save(update_fields=["place"])
-    if len(taken) + 1 == assignment.slots:
-        Story.objects.filter(pk=assignment.story_id).update(has_free_slot=False)
+    if len(taken) + 1 == slots:
+        Story.objects.filter(pk=story).mark_full()
     return True
 
 
@@ -377,7 +381,8 @@ def _settle_slot(assignment: Assignment) -> SurplusReason:
     is_doubted = bool(assignment.session and assignment.session.state == WorkSession.State.DOUBTED)
     if is_out or is_doubted:  # a doubted one waits without a slot, in case the platform confirms it after all
         if assignment.state in HELD:
-            Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
+            lock_story_of(assignment)
+            Story.objects.filter(pk=assignment.story_id).mark_free()
         return SurplusReason.NOT_QUALIFIED if is_out else SurplusReason.NONE
     needs_slot = assignment.slot is not None and assignment.state not in HELD
     if needs_slot and not _take_slot_again(assignment):
@@ -389,5 +394,5 @@ def _first_receipt(assignment: Assignment, choices: tuple[Choice, ...], comment:
     vote = assignment.votes.order_by("revision").first()
     if vote is None:
         raise RuntimeError(f"Assignment {assignment.pk} is answered but has no vote; run check_integrity.")
-    stored = {Choice(a.question, a.row, a.option) for a in vote.answers.all()}
+    stored = {answer.choice for answer in vote.answers.all()}
     return Receipt(vote=vote, differs=stored != set(choices) or comment_of(vote) != comment)

@@ -10,6 +10,7 @@ from annotation.actions.designs import lock_story_of
 from annotation.actions.events import record_about
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.serving import lock_assignment_of
+from annotation.actions.slots import settle_slots
 from annotation.actions.votes import note_place
 from annotation.errors import ReasonMissing
 from annotation.models import HELD, UNANSWERED, Assignment, Enrollment, Event, Skip, Story
@@ -43,11 +44,12 @@ def skip_story(
         return assignment.skip
     credited = _credit(assignment, now=now)
     if assignment.state in HELD:
-        if assignment.stratum_id:
+        if assignment.stratum_id or assignment.enrollment.given_items:
             lock_story_of(assignment)
-        Story.objects.main().filter(pk=assignment.story_id).update(has_free_slot=True)
+        Story.objects.filter(pk=assignment.story_id).mark_free()
     assignment.state = Assignment.State.SKIPPED
     assignment.save(update_fields=["state", "session"])
+    settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
     skip = Skip.objects.create(
         assignment=assignment,
         reason=reason,

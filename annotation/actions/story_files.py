@@ -66,7 +66,7 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
         new, unchanged = _new_rows(study, job.role, batch, problems)
         job.stories_unchanged += unchanged
         if problems.total == 0:
-            job.findings += _store_batch(job, study, new, lint)
+            job.findings += store_batch(job=job, study=study, rows=new, lint=lint)
             job.findings_by_code = lint.found
             job.stories_added += len(new)
         job.rows_read += len(batch)
@@ -81,7 +81,8 @@ def store_file(*, job: StoryImport, path: Path, now: datetime, progress: Progres
 
 
 def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> None:
-    job.sha256 = _sha256(path)
+    with path.open("rb") as file:
+        job.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     job.state = StoryImport.State.IMPORTED
     job.finished_at = clock.now()
     job.save()
@@ -97,6 +98,11 @@ def _finish(job: StoryImport, study: Study, path: Path, *, now: datetime) -> Non
 def _check_open(job: StoryImport, study: Study) -> None:
     if study.state == Study.State.CLOSED:
         raise _refused(job, f"“{study.slug}” is closed.", "Reopen the study to import more.")
+    asked = study.protocol.questions
+    open_ended = study.protocol.written or any(one.optional or one.only_after for one in asked)
+    if open_ended and job.role in (Story.Role.QUALIFICATION, Story.Role.CHECK):
+        told = f"“{study.slug}” asks for words, or questions that may be left open: no key can grade these."
+        raise _refused(job, told, "Use a quiz, or invite people by name.")
 
 
 def _check_strata(job: StoryImport, study: Study) -> None:
@@ -118,7 +124,10 @@ def _refused(job: StoryImport, message: str, remedy: str) -> ImportRefused:
     return ImportRefused([Problem(job.file_name, 0, "", message, remedy)], 1)
 
 
-def _store_batch(job: StoryImport, study: Study, rows: list[StoryRow], lint: _Linter) -> int:
+def store_batch(
+    *, job: StoryImport, study: Study, rows: list[StoryRow], lint: Callable[[StoryRow], Iterable[Finding]]
+) -> int:
+    """Store rows of an import as stories, with their lint warnings. Return the number of warnings."""
     stories = Story.objects.bulk_create(
         Story(
             study=study,
@@ -269,11 +278,6 @@ def _check_texts(study: Study, role: str, rows: list[StoryRow]) -> dict[str, str
     is_check = Q(role=Story.Role.CHECK)
     found = same.filter(~is_check if role == Story.Role.CHECK else is_check)
     return dict(found.values_list("text_hash", "story_id"))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 PREFIX = "accepted_"

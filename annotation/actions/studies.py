@@ -1,7 +1,7 @@
 """Create studies, and change their states and settings."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -16,14 +16,14 @@ from accounts.models import Environment, User, locked
 from annotation import locks, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
+from annotation.deciding import adaptive_problem
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
 from annotation.intake import FEWEST_IN_GROUP, grouped
-from annotation.models import ConsentText, Enrollment, Event, Membership, Story, Study, Vote
+from annotation.models import Assignment, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.models.enrollments import IntakeAnswer, IntakeGroup
 from annotation.protocols import UnknownProtocol, get_protocol
-from annotation.rules import cap_problem
-from annotation.strata import stories_of_design
+from annotation.strata import limit_problem
 
 RESERVED_SLUGS = frozenset({"new"})
 """Slugs that pages use in their own addresses."""
@@ -38,6 +38,8 @@ class StudySettings:
     description: str = ""
     protocol: str = "validity"
     votes_per_story: int = 3
+    most_votes: int | None = None
+    decided_by: str = "all-agree"
     story_cap: int = 500
     lease_minutes: int = 30
     change_hours: int = 24
@@ -85,6 +87,8 @@ def create_study(*, slug: str, settings: StudySettings, by: User | None, now: da
         study.full_clean(validate_constraints=False)  # a query each, for what the fields refuse already
     except ValidationError as error:
         raise InvalidStudy(problems=problems_of(error)) from error
+    if problems := _adaptive_problems(study):
+        raise InvalidStudy(problems=problems)
     try:
         with transaction.atomic():
             study.save()
@@ -308,7 +312,8 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
     try:
         if "protocol" in changed:
             study.protocol_version = get_protocol(study.protocol_name).version
-        study.full_clean(exclude=["slug"])
+        problems |= (adaptive := _adaptive_problems(study, changed))
+        study.full_clean(exclude={"slug", *adaptive})
     except UnknownProtocol as error:
         problems["protocol"] = str(error)
     except ValidationError as error:
@@ -333,13 +338,32 @@ def fixed_of(study: Study) -> dict[str, str]:
     return fixed_settings(state=study.state, has_stories=has_stories)
 
 
+def _adaptive_problems(study: Study, changed: Collection[str] = ()) -> dict[str, str]:
+    """Return why the number of votes cannot be adaptive, if it is, by the setting that was changed."""
+    if not study.most_votes:
+        return {}
+    if study.only_given:
+        said = _(
+            "Stories given by name get the same number of votes. Leave this empty, or choose another order."
+        )
+        return {"most_votes": said}
+    numbers = {"least": study.votes_per_story, "most": study.most_votes}
+    problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
+    touched = [name for name in ("most_votes", "votes_per_story", "protocol") if name in changed]
+    return {next(iter(touched), "most_votes"): problem} if problem else {}
+
+
 def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
     fixed = fixed_of(study)
     refused = {name: fixed[name] for name in changed if name in fixed}
     if "pay_rate" in changed:
         problem = pay_problem(state=study.state, before=study.pay_rate, after=changed["pay_rate"])
         refused |= {"pay_rate": problem} if problem else {}
-    needed = stories_of_design(study, at_most=True) if "story_cap" in changed else 0
-    if needed and changed["story_cap"] < needed:
-        refused |= {"story_cap": cap_problem(changed["story_cap"], needed)}
+    votes = changed.keys() & {"votes_per_story", "most_votes"}
+    if votes and Assignment.objects.filter(story__study=study, given=True).exists():
+        refused |= dict.fromkeys(votes, _("Take back the stories that you gave by name first."))
+    if changed.get("serving_order") == Study.ServingOrder.GIVEN and study.stratum_field:
+        refused |= {"serving_order": _("This study has a design, which decides who gets which story.")}
+    if "story_cap" in changed and (problem := limit_problem(study, changed["story_cap"])):
+        refused |= {"story_cap": problem}
     return refused

@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 from annotation import locks, rules, signs, sql
 from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
+from annotation.actions.slots import settle_slots
 from annotation.errors import CannotChange, NotTheirs
 from annotation.models import Assignment, Comment, Enrollment, Event, Story, SurplusReason, Vote
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 
 
 def store_vote(
@@ -70,7 +71,15 @@ def store_vote(
     result = graded(assignment.story, vote, choices)
     seconds = [reported.seconds.get(choice.field) for choice in choices]
     sql.store_vote(
-        vote, choices, against, seconds, event=event, completes=not instead_of, result=result, comment=comment
+        vote,
+        choices,
+        against,
+        seconds,
+        written=protocol.written,
+        event=event,
+        completes=not instead_of,
+        result=result,
+        comment=comment,
     )
     if result and not result.passed:
         record_failure(result=result, story=assignment.story, person=person, now=now)
@@ -107,12 +116,12 @@ def change_vote(
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
     before = comment_of(newest)
     comment = before if comment is None else rules.words(comment)
-    same_answers = set(choices) == {Choice(a.question, a.row, a.option) for a in newest.answers.all()}
+    same_answers = set(choices) == {answer.choice for answer in newest.answers.all()}
     if same_answers and comment == before:
         return newest
     if revision not in (None, newest.revision):
         raise CannotChange(rules.NoChange.CHANGED_MEANWHILE)
-    return store_vote(
+    vote = store_vote(
         assignment=assignment,
         choices=choices,
         surplus=SurplusReason(newest.surplus_reason),
@@ -122,6 +131,8 @@ def change_vote(
         instead_of=newest,
         comment=comment,
     )
+    settle_slots(study=enrollment.study, stories=[assignment.story_id])
+    return vote
 
 
 def comment_of(vote: Vote) -> str:

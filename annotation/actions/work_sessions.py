@@ -88,7 +88,7 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     else:
         alone = out.exclude(assignment=None).values("assignment")
         doubted.filter(pk__in=alone).update(state=Assignment.State.EXCLUDED)
-        exclusions.count_again(assignments=doubted.exclude(pk__in=alone))
+        exclusions.count_again(assignments=doubted.exclude(pk__in=alone), study=person.study)
     _record(session, Event.Type.WORK_CONFIRMED, by=by, now=now)
     return True
 
@@ -109,7 +109,7 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
         let_go_of(enrollment=person)
-    exclusions.stop_counting(assignments=theirs, become=Assignment.State.DOUBTED)
+    exclusions.stop_counting(assignments=theirs, study=person.study, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True
 

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from annotation.importing.lines import MAX_LINE_BYTES, LineTooLong, decode_line, next_line
-from annotation.importing.rows import Problem, SourceRow, describe, find_forbidden, quote
+from annotation.importing.lines import MAX_LINE_BYTES, decode_line, next_line
+from annotation.importing.rows import Problem, SourceRow, find_forbidden, invisible, quote
 
 _SEPARATORS = b",;\t|"
 
@@ -90,10 +90,9 @@ class _Lines:
 
     def __next__(self) -> str:
         self.number += 1
-        try:
-            raw = next_line(self._stream)
-        except LineTooLong as error:
-            self.problems.append(error.problem(self._name, self.number))
+        raw = next_line(self._stream, self._name, self.number)
+        if isinstance(raw, Problem):
+            self.problems.append(raw)
             return "\n"
         if not raw:
             raise StopIteration
@@ -158,8 +157,6 @@ def _row(header: list[str], cells: list[str], name: str, line: int, header_line:
         message = f"The row has {len(cells)} cells; the header has {len(header)}."
         return Problem(name, line, "", message, remedy)
     for column, cell in zip(header, cells, strict=True):
-        position = find_forbidden(cell)
-        if position >= 0:
-            message = f"The text holds the invisible character {describe(cell[position])}."
-            return Problem(name, line, column, message, "Remove it.")
+        if found := invisible(cell):
+            return Problem(name, line, column, found, "Remove it.")
     return SourceRow(name, line, dict(zip(header, cells, strict=True)), header_line)

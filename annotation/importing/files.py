@@ -5,7 +5,6 @@ Two formats are read: one JSON object per line (``.jsonl``, ``.ndjson``, ``.json
 whatever its name; for other unknown names the content decides. The protocol interprets the rows.
 """
 
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -29,10 +28,12 @@ def read_rows(path: Path, *, name: str, headerless: Sequence[str] = ()) -> Itera
     whose first line has as many cells and names none of them.
     """
     try:
-        with _open(path) as stream:
+        if path.exists() and not path.is_file():
+            message = "This is a folder, not a file." if path.is_dir() else "This is not a regular file."
+            yield Problem(name, 0, "", message, "Give a file with one story per line.")
+            return
+        with path.open("rb", buffering=256 * 1024) as stream:
             yield from _read(stream, name, headerless)
-    except _NotAFile as error:
-        yield Problem(name, 0, "", str(error), "Give a file with one story per line.")
     except FileNotFoundError:
         yield Problem(name, 0, "", "There is no such file.", "Look at the spelling of the path.")
     except PermissionError:
@@ -41,19 +42,6 @@ def read_rows(path: Path, *, name: str, headerless: Sequence[str] = ()) -> Itera
         reason = getattr(error, "strerror", None) or str(error)
         message = f"The file cannot be read: {reason}."
         yield Problem(name, 0, "", message, "Copy it to a local disk and try again.")
-
-
-class _NotAFile(Exception):
-    """The path is no regular file, but for example a folder or a pipe."""
-
-
-def _open(path: Path) -> BinaryIO:
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise _NotAFile("This is a folder, not a file.")
-    if not stat.S_ISREG(mode):
-        raise _NotAFile("This is not a regular file.")
-    return path.open("rb", buffering=256 * 1024)
 
 
 def _read(stream: BinaryIO, name: str, headerless: Sequence[str]) -> Iterator[SourceRow | Problem]:

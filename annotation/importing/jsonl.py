@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from annotation.importing.lines import LineTooLong, decode_line, next_line
+from annotation.importing.lines import decode_line, next_line
 from annotation.importing.rows import Problem, SourceRow, describe, find_forbidden, quote
 
 
@@ -40,14 +40,12 @@ def parse_json(text: str) -> Any:
 def read_json_lines(stream: BinaryIO, name: str, why: str) -> Iterator[SourceRow | Problem]:
     """Yield the rows of a file of one JSON object per line; ``why`` says how the format was chosen."""
     for number in itertools.count(1):
-        try:
-            raw = next_line(stream)
-        except LineTooLong as error:
-            yield error.problem(name, number)
-            continue
-        if not raw:
+        raw = next_line(stream, name, number)
+        if isinstance(raw, Problem):
+            yield raw
+        elif not raw:
             return
-        if line := raw.rstrip():
+        elif line := raw.rstrip():
             text = decode_line(line, name, number)
             yield text if isinstance(text, Problem) else _row(text, name, number, why)
 

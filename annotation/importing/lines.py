@@ -8,23 +8,10 @@ MAX_LINE_BYTES = 1024 * 1024
 """No story needs a longer line: it would be another kind of file, or line ends are missing."""
 
 
-class LineTooLong(Exception):
-    """A line is longer than :data:`MAX_LINE_BYTES`. The stream is at the next line."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        super().__init__(f"a line of {size:,} bytes")
-
-    def problem(self, name: str, number: int) -> Problem:
-        """Describe the error for the author of the file."""
-        message = f"The line has {self.size:,} bytes; at most {MAX_LINE_BYTES:,} are read."
-        return Problem(name, number, "", message, "Write one story per line.")
-
-
-def next_line(stream: BinaryIO) -> bytes:
+def next_line(stream: BinaryIO, name: str, number: int) -> bytes | Problem:
     """Return the next line with its line end, or ``b""`` at the end of the file.
 
-    Raise :class:`LineTooLong` after skipping the rest of such a line in pieces.
+    Report one that is longer than :data:`MAX_LINE_BYTES`, after skipping the rest of it in pieces.
     """
     raw = stream.readline(MAX_LINE_BYTES + 1)
     if len(raw) <= MAX_LINE_BYTES:
@@ -33,7 +20,8 @@ def next_line(stream: BinaryIO) -> bytes:
     while piece and not piece.endswith(b"\n"):
         piece = stream.readline(MAX_LINE_BYTES)
         size += len(piece)
-    raise LineTooLong(size)
+    message = f"The line has {size:,} bytes; at most {MAX_LINE_BYTES:,} are read."
+    return Problem(name, number, "", message, "Write one story per line.")
 
 
 def decode_line(raw: bytes, name: str, number: int) -> str | Problem:

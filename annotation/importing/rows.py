@@ -5,7 +5,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
@@ -43,12 +43,12 @@ class StoryRow:
     story_id: str
     core_id: str
     scenario_name: str
-    story_prompt_example: str
-    severity_original: int | None
-    story_generator_model: str
     content: Mapping[str, Any]
-    harmfulness_predicted: tuple[Any, ...] = field(default=())
-    unethicality_predicted: tuple[Any, ...] = field(default=())
+    story_prompt_example: str = ""
+    severity_original: int | None = None
+    story_generator_model: str = ""
+    harmfulness_predicted: tuple[Any, ...] = ()
+    unethicality_predicted: tuple[Any, ...] = ()
 
     @cached_property
     def content_hash(self) -> str:
@@ -116,6 +116,12 @@ def find_forbidden(text: str) -> int:
         return -1
     found = FORBIDDEN.search(text)
     return found.start() if found else -1
+
+
+def invisible(text: str) -> str:
+    """Describe a forbidden character in a text, or return ``""``. JSON escapes can hide one."""
+    position = find_forbidden(text)
+    return f"The text holds the invisible character {describe(text[position])}." if position >= 0 else ""
 
 
 def describe(character: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from annotation.importing.rows import Problem, StoryRow, describe, find_forbidden, quote
+from annotation.importing.rows import Problem, StoryRow, invisible, quote
 
 MOST_SEVERE = 32_767
 """The largest severity that the column can hold."""
@@ -42,7 +42,7 @@ def _facts(row: StoryRow, longest: Mapping[str, int]) -> Iterator[Problem]:
         if len(text) > most:
             message = f"The text has {len(text):,} characters; there is room for {most:,}."
             yield Problem(row.file, row.line, name, message, "Shorten it.")
-        elif found := _invisible(text):
+        elif found := invisible(text):
             yield Problem(row.file, row.line, name, found, "Remove it.")
     severity = row.severity_original
     if severity is not None and not 0 <= severity <= MOST_SEVERE:
@@ -57,7 +57,7 @@ def _content(row: StoryRow, parse: Callable[[Mapping[str, Any]], object]) -> Ite
         ("harmfulness_predicted", row.harmfulness_predicted),
         ("unethicality_predicted", row.unethicality_predicted),
     ):
-        for found in filter(None, map(_invisible, _texts([name, value]))):
+        for found in filter(None, map(invisible, _texts([name, value]))):
             yield Problem(row.file, row.line, name[:60], found, "Remove it.")
     try:
         parse(row.content)
@@ -77,9 +77,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _texts(inner)
-
-
-def _invisible(text: str) -> str:
-    """Describe a forbidden character in a text, or return ``""``. JSON escapes can hide one."""
-    position = find_forbidden(text)
-    return f"The text holds the invisible character {describe(text[position])}." if position >= 0 else ""

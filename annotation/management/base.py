@@ -1,8 +1,10 @@
 """The base of all commands: help from docs/commands.md, refusals as exit code 1, studies by name."""
 
+import inspect
 import re
 import textwrap
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +15,7 @@ from psycopg.errors import UndefinedTable
 from accounts.errors import DomainError
 from annotation.errors import ImportRefused
 from annotation.models import Enrollment, Study
+from tomannot.text_templates import environment
 
 _NO_TABLES = (
     "The database has no tables of tomannot. Name the right one in DATABASE_URL (for the data of a demo, its "
@@ -28,10 +31,8 @@ def documented(command: str) -> str:
     )
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
     said = text.strip().split("\n\n")[1:]
-    return "\n\n".join(one if one.startswith(("    ", "|")) else _WRAPPED.fill(one) for one in said)
-
-
-_WRAPPED = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False)
+    fill = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False).fill
+    return "\n\n".join(one if one.startswith(("    ", "|")) else fill(one) for one in said)
 
 
 class ActionCommand(BaseCommand):
@@ -55,6 +56,11 @@ class ActionCommand(BaseCommand):
             if not isinstance(error.__cause__, UndefinedTable):
                 raise
             raise CommandError(_NO_TABLES) from error
+
+    def text(self, **facts: Any) -> str:
+        """Return the command's text about these facts: of the template beside it, which has its name."""
+        source = Path(inspect.getfile(type(self)))
+        return environment(source.parent).get_template(f"{source.stem}.jinja").render(facts)
 
     def log(self, text: str) -> None:
         """Say how far the command is, on standard error."""

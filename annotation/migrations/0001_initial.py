@@ -25,11 +25,12 @@ class Migration(migrations.Migration):
             name='Assignment',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('reserved', 'reserved by the design'), ('leased', 'leased'), ('submitted', 'answered, counted'), ('surplus', 'answered, surplus'), ('expired', 'lease ran out'), ('excluded', 'answered, excluded'), ('displaced', 'answered, surplus: the slot was filled while it was excluded'), ('pending', 'answered, counts once the platform confirms the visit'), ('doubted', 'answered, not confirmed by the platform'), ('skipped', 'skipped')], default='leased', max_length=10)),
+                ('state', models.CharField(choices=[('reserved', 'reserved'), ('leased', 'leased'), ('submitted', 'answered, counted'), ('surplus', 'answered, surplus'), ('expired', 'lease ran out'), ('excluded', 'answered, excluded'), ('displaced', 'answered, surplus: the slot was filled while it was excluded'), ('pending', 'answered, counts once the platform confirms the visit'), ('doubted', 'answered, not confirmed by the platform'), ('skipped', 'skipped')], default='leased', max_length=10)),
                 ('slot', models.PositiveSmallIntegerField(blank=True, help_text='None for a hidden check, which anybody may answer.', null=True)),
-                ('slots', models.PositiveSmallIntegerField(help_text='Votes per story when this was assigned; 0 for a hidden check.')),
+                ('slots', models.PositiveSmallIntegerField(help_text='Votes per story (at most) when this was assigned; 0 for a hidden check.')),
                 ('place', models.PositiveSmallIntegerField(blank=True, help_text='Number among the annotator’s answers in this stratum.', null=True)),
                 ('load', models.PositiveSmallIntegerField(blank=True, help_text='The stratum’s load when this was reserved.', null=True)),
+                ('given', models.BooleanField(db_default=False, default=False, help_text='Given to the annotator by name, and not taken back.')),
                 ('order_position', models.PositiveIntegerField(help_text="The position of this story among the annotator's stories.")),
                 ('order_seed', models.PositiveIntegerField(blank=True, help_text='Seed of the annotator’s own start in the serving order; empty: the study’s.', null=True)),
                 ('option_seed', models.PositiveIntegerField(blank=True, help_text='Seed of the order of the options; empty: the protocol’s order.', null=True)),
@@ -104,7 +105,9 @@ class Migration(migrations.Migration):
                 ('text_hash', models.CharField(help_text='Hash of the content alone, equal for stories with the same text.', max_length=64)),
                 ('source_line', models.PositiveIntegerField()),
                 ('order_key', models.BigIntegerField(help_text="Place in the study's seeded serving order.")),
+                ('extra_votes', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Votes wanted beyond the study’s votes per story; maintained by annotation.actions.')),
                 ('has_free_slot', models.BooleanField(help_text='The story has a free slot; maintained by annotation.actions.')),
+                ('is_old_version', models.BooleanField(db_default=False, default=False, help_text='The story was revised: nobody is given this version any more.')),
             ],
             options={
                 'verbose_name_plural': 'stories',
@@ -169,7 +172,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(max_length=40)),
                 ('row', models.CharField(blank=True, default='', max_length=40)),
-                ('option', models.CharField(max_length=40)),
+                ('option', models.CharField(blank=True, max_length=40)),
+                ('words', models.CharField(blank=True, db_default='', default='', help_text='Instead of an option, where the person’s own words are asked for.', max_length=1000)),
                 ('counts_against', models.BooleanField(help_text='Whether the protocol counts this answer against the story; a copy, so that SQL can filter.')),
                 ('seconds', models.FloatField(blank=True, help_text='From the answer before, or the story, to this one.', null=True)),
                 ('vote', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='answers', to='annotation.vote')),
@@ -189,6 +193,7 @@ class Migration(migrations.Migration):
                 ('stories_submitted', models.PositiveIntegerField(default=0, help_text='Answered, or skipped within the allowance. Maintained by annotation.actions.')),
                 ('stories_skipped', models.PositiveIntegerField(default=0, help_text='All skips in force. Maintained by annotation.actions.')),
                 ('order_key_reached', models.BigIntegerField(blank=True, help_text='Place of their newest story in an order of their own.', null=True)),
+                ('given_items', models.BooleanField(db_default=False, default=False, help_text='Stories were given to them by name, so these are looked for first.')),
                 ('warned_after', models.PositiveIntegerField(blank=True, help_text='Number of answered stories at which they were warned about failed hidden checks.', null=True)),
                 ('checks_from', models.PositiveIntegerField(default=0, help_text='Hidden checks among this many first stories no longer count against them.')),
                 ('language', models.CharField(blank=True, help_text='The language they chose for the pages; empty: the browser’s.', max_length=10)),
@@ -294,7 +299,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('question', models.CharField(blank=True, max_length=40)),
                 ('row', models.CharField(blank=True, max_length=40)),
-                ('verdict', models.CharField(max_length=40)),
+                ('verdict', models.CharField(max_length=1000)),
                 ('reason', models.CharField(max_length=1000)),
                 ('at', models.DateTimeField()),
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -350,6 +355,20 @@ class Migration(migrations.Migration):
                 'ordering': ('line', 'column', 'pk'),
             },
         ),
+        migrations.CreateModel(
+            name='StoryRevision',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reason', models.CharField(max_length=1000)),
+                ('at', models.DateTimeField()),
+                ('after', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='revised_from', to='annotation.story')),
+                ('before', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='revised_to', to='annotation.story')),
+                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ('pk',),
+            },
+        ),
         migrations.AddField(
             model_name='assignment',
             name='stratum',
@@ -368,12 +387,14 @@ class Migration(migrations.Migration):
                 ('environment', models.CharField(choices=[('live', 'live'), ('rehearsal', 'test run')], default='live', max_length=20)),
                 ('gate', models.CharField(choices=[('not_required', 'no qualification asked'), ('missing', 'qualification asked, no round ready'), ('ready', 'qualification round ready')], default='missing', max_length=20)),
                 ('votes_per_story', models.PositiveSmallIntegerField(default=3, help_text='How many participants judge each story. In the published procedure: 3.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(99)], verbose_name='Votes per story')),
+                ('most_votes', models.PositiveSmallIntegerField(blank=True, help_text='Empty: every story gets the same number. Otherwise a story gets one more vote at a time until no further vote could change its outcome, or until it has this many.', null=True, validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(99)], verbose_name='Votes per story at most')),
+                ('decided_by', models.CharField(choices=[('all-agree', 'all agree'), ('two-of-three', 'two of three'), ('majority', 'majority on every question'), ('experts-decide-splits', 'experts decide splits')], default='all-agree', help_text='Only with a number of votes at most. Releases then use this filter, too. A story ends as soon as the votes that could still come cannot change its outcome: with a majority of at most 5, after three that agree.', max_length=30, verbose_name='Filter that decides whether a story needs more votes')),
                 ('story_cap', models.PositiveIntegerField(default=500, help_text='In the published procedure: 500.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)], verbose_name='Story limit per participant')),
                 ('lease_minutes', models.PositiveSmallIntegerField(default=30, help_text='How long a story stays reserved; an open page renews this up to four times as long.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='Lease in minutes')),
                 ('change_hours', models.PositiveSmallIntegerField(default=24, help_text='Participants can change an answer until it is released. 0: never.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)], verbose_name='Hours to change an answer')),
                 ('stall_hours', models.PositiveSmallIntegerField(default=24, help_text='An open study without votes for so long has stalled. 0: never.', verbose_name='Hours without votes')),
                 ('skip_allowance', models.PositiveSmallIntegerField(default=5, help_text='Stories that a participant may skip and be paid for like answers. Participants see this number, and can skip more without pay. A skipped story goes to somebody else.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(10000)], verbose_name='Paid skips per participant')),
-                ('serving_order', models.CharField(choices=[('started', 'stories that others have started come first'), ('own', 'every participant starts at a place of their own')], default='started', help_text='Finishing started stories first leaves few unfinished. With starts of their own, participants don’t all see the same stories early on, but most stories stay unfinished until near the end: see the forecast under Overview.', max_length=10, verbose_name='Order of stories')),
+                ('serving_order', models.CharField(choices=[('started', 'stories that others have started come first'), ('own', 'every participant starts at a place of their own'), ('given', 'only stories that you give to participants by name')], default='started', help_text='Finishing started stories first leaves few unfinished. With starts of their own, participants don’t all see the same stories early on, but most stories stay unfinished until near the end: see the forecast under Overview.', max_length=10, verbose_name='Order of stories')),
                 ('option_order', models.CharField(choices=[('fixed', 'the same for everybody'), ('person', 'drawn for each participant')], default='fixed', help_text='Drawn for each participant: a scale may be turned round, a question’s own options may stand in any order. The order is recorded with each vote.', max_length=10, verbose_name='Order of answer options')),
                 ('stratum_field', models.CharField(blank=True, choices=[('scenario_name', 'Scenario'), ('severity_original', 'Severity'), ('story_generator_model', 'Model'), ('story_prompt_example', 'Example')], db_default='', default='', help_text='The column by which the design divides the items into strata; empty: no design.', max_length=30)),
                 ('incomplete_after', models.PositiveSmallIntegerField(db_default=3, default=3, help_text='After so many in a row, Mechanical Turk hides this study’s campaigns from a participant. A finished submission resets the count. 0: never.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100)], verbose_name='Unfinished submissions before exclusion')),
@@ -489,7 +510,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('type', models.CharField(choices=[('study_created', 'study created'), ('study_opened', 'study opened'), ('plan_fixed', 'study’s plan fixed'), ('study_paused', 'study paused'), ('study_closed', 'study closed'), ('study_completed', 'every story has all its votes'), ('study_stalled', 'no votes for a while'), ('study_made_rehearsal', 'study made a test run'), ('study_changed', 'study’s settings changed'), ('role_given', 'role given'), ('role_taken', 'role removed'), ('member_invited', 'colleague invited'), ('invitation_accepted', 'invitation accepted'), ('invitation_revoked', 'invitation revoked'), ('consent_text_added', 'consent text added'), ('instructions_set', 'instructions changed'), ('gate_changed', 'qualification gate changed'), ('admission_settled', 'admission set'), ('annotators_excluded', 'participants excluded'), ('baseline_drawn', 'sample drawn from a release'), ('stories_imported', 'stories imported'), ('import_refused', 'import refused'), ('import_cancelled', 'import cancelled'), ('annotator_invited', 'participant invited'), ('consent_given', 'consent given'), ('intake_answered', 'questions about themselves handed in'), ('intake_grouped', 'answers of participants about themselves counted'), ('consent_declined', 'consent declined'), ('consent_asked', 'asked for consent again'), ('test_given_back', 'test retake allowed'), ('enrollment_qualified', 'qualified'), ('enrollment_failed', 'not qualified'), ('enrollment_suspended', 'suspended'), ('enrollment_reinstated', 'reinstated'), ('story_skipped', 'story skipped'), ('lease_released', 'lease ended by a researcher'), ('vote_submitted', 'vote submitted'), ('vote_changed', 'vote changed'), ('annotator_excluded', 'participant’s votes excluded'), ('annotator_readmitted', 'participant’s votes readmitted'), ('vote_excluded', 'vote excluded'), ('vote_readmitted', 'vote readmitted'), ('review_sample_drawn', 'answers drawn for review'), ('vote_checked', 'vote reviewed'), ('story_adjudicated', 'story decided by an expert'), ('checks_changed', 'hidden checks changed'), ('check_failed', 'hidden check failed'), ('annotator_warned', 'warned after failed checks'), ('annotator_flagged', 'flagged'), ('answers_frozen', 'answers made final for a release'), ('answers_thawed', 'answers no longer final'), ('enrollment_withdrawn', 'withdrew'), ('link_mailed', 'personal link sent by e-mail'), ('link_not_mailed', 'mail not delivered'), ('link_revoked', 'personal link revoked'), ('address_given', 'e-mail address given'), ('address_confirmed', 'e-mail address confirmed'), ('address_forgotten', 'e-mail address removed'), ('join_link_set', 'join link set'), ('join_link_removed', 'join link removed'), ('identity_shown', 'platform ids viewed'), ('identity_erased', 'personal data deleted'), ('round_created', 'qualification round created'), ('answer_key_set', 'answer key set'), ('expert_asked', 'expert asked for the answer key'), ('expert_done', 'expert’s answers handed in'), ('round_changed', 'qualification round changed'), ('attempt_started', 'qualification attempt started'), ('attempt_submitted', 'qualification attempt handed in'), ('visit_arrived', 'visit started'), ('data_described', 'data statement written'), ('release_requested', 'release requested'), ('release_published', 'release published'), ('release_failed', 'release failed'), ('release_imported', 'release imported'), ('release_withdrawn', 'release withdrawn'), ('deposit_requested', 'deposit of a release started'), ('deposit_done', 'release deposited'), ('deposit_failed', 'deposit of a release failed'), ('api_token_made', 'API token created'), ('api_token_revoked', 'API token revoked'), ('campaign_created', 'campaign on a platform created'), ('campaign_changed', 'campaign on a platform changed'), ('platform_synced', 'work compared with the platform'), ('work_confirmed', 'work confirmed by the platform'), ('work_doubted', 'work not confirmed by the platform'), ('payment_requested', 'payment requested'), ('payment_sent', 'payment made'), ('payment_failed', 'payment failed'), ('mismatch_noticed', 'mismatch with a platform noticed'), ('alerts_changed', 'alerts or webhooks changed'), ('alerts_tested', 'test alert requested'), ('visit_refused', 'visit refused')], max_length=40)),
+                ('type', models.CharField(choices=[('study_created', 'study created'), ('study_opened', 'study opened'), ('plan_fixed', 'study’s plan fixed'), ('study_paused', 'study paused'), ('study_closed', 'study closed'), ('study_completed', 'every story has all its votes'), ('study_stalled', 'no votes for a while'), ('study_made_rehearsal', 'study made a test run'), ('study_changed', 'study’s settings changed'), ('role_given', 'role given'), ('role_taken', 'role removed'), ('member_invited', 'colleague invited'), ('invitation_accepted', 'invitation accepted'), ('invitation_revoked', 'invitation revoked'), ('consent_text_added', 'consent text added'), ('instructions_set', 'instructions changed'), ('gate_changed', 'qualification gate changed'), ('admission_settled', 'admission set'), ('annotators_excluded', 'participants excluded'), ('baseline_drawn', 'sample drawn from a release'), ('stories_imported', 'stories imported'), ('import_refused', 'import refused'), ('import_cancelled', 'import cancelled'), ('annotator_invited', 'participant invited'), ('consent_given', 'consent given'), ('intake_answered', 'questions about themselves handed in'), ('intake_grouped', 'answers of participants about themselves counted'), ('consent_declined', 'consent declined'), ('consent_asked', 'asked for consent again'), ('test_given_back', 'test retake allowed'), ('enrollment_qualified', 'qualified'), ('enrollment_failed', 'not qualified'), ('enrollment_suspended', 'suspended'), ('enrollment_reinstated', 'reinstated'), ('story_skipped', 'story skipped'), ('items_given', 'stories given by name'), ('items_taken_back', 'stories given by name taken back'), ('lease_released', 'lease ended by a researcher'), ('vote_submitted', 'vote submitted'), ('vote_changed', 'vote changed'), ('annotator_excluded', 'participant’s votes excluded'), ('annotator_readmitted', 'participant’s votes readmitted'), ('vote_excluded', 'vote excluded'), ('vote_readmitted', 'vote readmitted'), ('review_sample_drawn', 'answers drawn for review'), ('vote_checked', 'vote reviewed'), ('story_revised', 'story revised'), ('story_adjudicated', 'story decided by an expert'), ('checks_changed', 'hidden checks changed'), ('check_failed', 'hidden check failed'), ('annotator_warned', 'warned after failed checks'), ('annotator_flagged', 'flagged'), ('answers_frozen', 'answers made final for a release'), ('answers_thawed', 'answers no longer final'), ('enrollment_withdrawn', 'withdrew'), ('link_mailed', 'personal link sent by e-mail'), ('link_not_mailed', 'mail not delivered'), ('link_revoked', 'personal link revoked'), ('address_given', 'e-mail address given'), ('address_confirmed', 'e-mail address confirmed'), ('address_forgotten', 'e-mail address removed'), ('join_link_set', 'join link set'), ('join_link_removed', 'join link removed'), ('identity_shown', 'platform ids viewed'), ('identity_erased', 'personal data deleted'), ('round_created', 'qualification round created'), ('answer_key_set', 'answer key set'), ('expert_asked', 'expert asked for the answer key'), ('expert_done', 'expert’s answers handed in'), ('round_changed', 'qualification round changed'), ('attempt_started', 'qualification attempt started'), ('attempt_submitted', 'qualification attempt handed in'), ('visit_arrived', 'visit started'), ('data_described', 'data statement written'), ('release_requested', 'release requested'), ('release_published', 'release published'), ('release_failed', 'release failed'), ('release_imported', 'release imported'), ('release_withdrawn', 'release withdrawn'), ('deposit_requested', 'deposit of a release started'), ('deposit_done', 'release deposited'), ('deposit_failed', 'deposit of a release failed'), ('api_token_made', 'API token created'), ('api_token_revoked', 'API token revoked'), ('campaign_created', 'campaign on a platform created'), ('campaign_changed', 'campaign on a platform changed'), ('platform_synced', 'work compared with the platform'), ('work_confirmed', 'work confirmed by the platform'), ('work_doubted', 'work not confirmed by the platform'), ('payment_requested', 'payment requested'), ('payment_sent', 'payment made'), ('payment_failed', 'payment failed'), ('mismatch_noticed', 'mismatch with a platform noticed'), ('alerts_changed', 'alerts or webhooks changed'), ('alerts_tested', 'test alert requested'), ('visit_refused', 'visit refused')], max_length=40)),
                 ('subject', models.CharField(blank=True, max_length=100)),
                 ('note', models.TextField(blank=True)),
                 ('at', models.DateTimeField()),
@@ -666,7 +687,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='answer',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(('option', ''), _negated=True)), name='answer_says_something'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('question', ''), _negated=True), models.Q(models.Q(models.Q(('option', ''), _negated=True), ('words', '')), models.Q(('option', ''), models.Q(('words', ''), _negated=True)), _connector='OR')), name='answer_says_something'),
+        ),
+        migrations.AddConstraint(
+            model_name='answer',
+            constraint=models.CheckConstraint(condition=models.Q(('words__regex', '[\\u0001-\\u001f\\u007f-\\u009f]'), _negated=True), name='words_have_no_control_characters'),
         ),
         migrations.AddConstraint(
             model_name='answer',
@@ -773,12 +798,28 @@ class Migration(migrations.Migration):
             trigger=pgtrigger.compiler.Trigger(name='adjudication_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='bedec2072f08ebbda0ca38a902b785aa0e7a9040', operation='UPDATE OR DELETE', pgid='pgtrigger_adjudication_is_final_1f63d', table='annotation_adjudication', when='BEFORE')),
         ),
         migrations.AddConstraint(
+            model_name='storyrevision',
+            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='stories_are_revised_for_a_reason'),
+        ),
+        migrations.AddConstraint(
+            model_name='storyrevision',
+            constraint=models.CheckConstraint(condition=models.Q(('before', models.F('after')), _negated=True), name='a_revision_makes_another_story'),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='storyrevision',
+            trigger=pgtrigger.compiler.Trigger(name='story_revision_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='a14edd4f1bc68b7b4fc545d29c52903552716627', operation='UPDATE OR DELETE', pgid='pgtrigger_story_revision_is_final_a6798', table='annotation_storyrevision', when='BEFORE')),
+        ),
+        migrations.AddConstraint(
             model_name='study',
             constraint=models.CheckConstraint(condition=models.Q(('votes_per_story__gte', 1), ('votes_per_story__lte', 99)), name='study_asks_1_to_99_votes_per_story'),
         ),
         migrations.AddConstraint(
             model_name='study',
             constraint=models.CheckConstraint(condition=models.Q(('intake_group__gte', 5), ('intake_questions__contained_by', ['age', 'first_language', 'gender', 'education', 'country', 'ai_tools'])), name='study_asks_known_questions_and_groups_people'),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(('most_votes', None), models.Q(('most_votes__gt', models.F('votes_per_story')), ('most_votes__lte', 99), ('stratum_field', ''), ('decided_by__in', ['all-agree', 'two-of-three', 'majority', 'experts-decide-splits'])), _connector='OR'), name='more_votes_are_wanted_at_most_than_at_least'),
         ),
         migrations.AddConstraint(
             model_name='study',
@@ -850,7 +891,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='story',
-            index=models.Index(condition=models.Q(('role', 'main')), fields=['study'], name='main_stories_of_study'),
+            index=models.Index(condition=models.Q(('role', 'main')), fields=['study', 'is_old_version'], name='main_stories_of_study'),
         ),
         migrations.AddIndex(
             model_name='story',
@@ -862,7 +903,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='story',
-            constraint=models.CheckConstraint(condition=models.Q(('role', 'main'), ('has_free_slot', False), _connector='OR'), name='only_main_stories_have_slots'),
+            constraint=models.CheckConstraint(condition=models.Q(('role', 'main'), models.Q(('extra_votes', 0), ('has_free_slot', False)), _connector='OR'), name='only_main_stories_have_slots'),
+        ),
+        migrations.AddConstraint(
+            model_name='story',
+            constraint=models.CheckConstraint(condition=models.Q(('is_old_version', False), models.Q(('has_free_slot', False), ('role', 'main')), _connector='OR'), name='old_versions_are_main_stories_that_nobody_is_given'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='story',
@@ -871,6 +916,10 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='story',
             trigger=pgtrigger.compiler.Trigger(name='story_content_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."study_id" IS DISTINCT FROM (NEW."study_id") OR OLD."role" IS DISTINCT FROM (NEW."role") OR OLD."story_id" IS DISTINCT FROM (NEW."story_id") OR OLD."core_id" IS DISTINCT FROM (NEW."core_id") OR OLD."scenario_name" IS DISTINCT FROM (NEW."scenario_name") OR OLD."story_prompt_example" IS DISTINCT FROM (NEW."story_prompt_example") OR OLD."severity_original" IS DISTINCT FROM (NEW."severity_original") OR OLD."story_generator_model" IS DISTINCT FROM (NEW."story_generator_model") OR OLD."content" IS DISTINCT FROM (NEW."content") OR OLD."harmfulness_predicted" IS DISTINCT FROM (NEW."harmfulness_predicted") OR OLD."unethicality_predicted" IS DISTINCT FROM (NEW."unethicality_predicted") OR OLD."content_hash" IS DISTINCT FROM (NEW."content_hash") OR OLD."text_hash" IS DISTINCT FROM (NEW."text_hash"))', func="RAISE EXCEPTION 'pgtrigger: Cannot update rows from % table', TG_TABLE_NAME;", hash='a77a6ca4b2e62747fcb56cda2fd5a2f647388e0a', operation='UPDATE', pgid='pgtrigger_story_content_is_final_d649b', table='annotation_story', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='story',
+            trigger=pgtrigger.compiler.Trigger(name='old_version_stays_old', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF OLD.is_old_version AND NOT NEW.is_old_version THEN\n        RAISE EXCEPTION 'pgtrigger: Cannot make an old version the newest one again';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='4c9874d4675ff6fa593c050dbb8eb364255eba15', operation='UPDATE OF "is_old_version"', pgid='pgtrigger_old_version_stays_old_78d59', table='annotation_story', when='BEFORE')),
         ),
         migrations.AddConstraint(
             model_name='reviewsample',
@@ -1154,7 +1203,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('load__isnull', False), ('stratum__isnull', False), ('place__gte', 1), ('place__isnull', False), ('place__lte', models.F('load'))), models.Q(('load', None), ('place', None), ('stratum', None), models.Q(('state', 'reserved'), _negated=True)), _connector='OR'), name='place_is_one_of_the_load'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('load__isnull', False), ('stratum__isnull', False), ('place__gte', 1), ('place__isnull', False), ('place__lte', models.F('load')), ('given', False)), models.Q(('load', None), ('place', None), ('stratum', None), models.Q(('given', True), models.Q(('state', 'reserved'), _negated=True), _connector='OR')), _connector='OR'), name='place_is_one_of_the_load'),
+        ),
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(('given', False), models.Q(('state', 'expired'), _negated=True), _connector='OR'), name='nothing_given_by_name_expires'),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='assignment',

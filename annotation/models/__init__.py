@@ -11,7 +11,24 @@ from annotation.models.hidden_checks import CheckKey, CheckOption, CheckResult
 from annotation.models.members import ApiToken, Invitation, Membership
 from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
 from annotation.models.skips import Comment, Skip
-from annotation.models.stories import ImportProblem, LintFinding, Story, StoryImport, StoryWords, Stratum
+from annotation.models.stories import (
+    ImportProblem,
+    LintFinding,
+    Story,
+    StoryImport,
+    StoryRevision,
+    StoryWords,
+    Stratum,
+)
 from annotation.models.studies import ConsentText, InstructionText, Study
-from annotation.models.votes import HELD, LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote
+from annotation.models.votes import (
+    HELD,
+    LIVING,
+    UNANSWERED,
+    Answer,
+    Assignment,
+    SurplusReason,
+    Vote,
+    given_in,
+)
 from annotation.models.work_sessions import WorkSession

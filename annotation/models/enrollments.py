@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Annotator, Environment
-from accounts.schema import before, check, final, optional, optional_time, unique
+from accounts.schema import before, check, final, flag, optional, optional_time, unique
 from annotation import ordering
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.models.studies import ConsentText, Study
@@ -87,6 +87,7 @@ class Enrollment(models.Model):
     order_key_reached = models.BigIntegerField(
         null=True, blank=True, help_text=_("Place of their newest story in an order of their own.")
     )
+    given_items = flag(_("Stories were given to them by name, so these are looked for first."))
     warned_after = models.PositiveIntegerField(
         null=True,
         blank=True,

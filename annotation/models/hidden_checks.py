@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import researcher
 from accounts.schema import after, before, check, final, fixed, refuse_if, stays, unique
 from annotation.models.enrollments import Enrollment
-from annotation.models.options import ChosenOption
 from annotation.models.stories import Story
-from annotation.models.votes import Vote
+from annotation.models.votes import ChosenOption, Vote
 
 _OF_ITS_STORY = refuse_if(
     """NOT EXISTS (
@@ -87,12 +86,16 @@ class CheckOption(ChosenOption):
 
 
 class CheckResultQuerySet(models.QuerySet["CheckResult"]):
-    def current(self) -> CheckResultQuerySet:
-        """Filter results of the newest revision of each vote, by keys in use."""
+    def newest(self) -> CheckResultQuerySet:
+        """Filter results of the newest revision of each vote."""
         newer = Vote.objects.filter(
             assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
         )
-        return self.filter(~Exists(newer), key__state=CheckKey.State.IN_USE)
+        return self.filter(~Exists(newer))
+
+    def current(self) -> CheckResultQuerySet:
+        """Filter results of the newest revision of each vote, by keys in use."""
+        return self.newest().filter(key__state=CheckKey.State.IN_USE)
 
     def of_person(self, enrollment: Enrollment) -> CheckResultQuerySet:
         """Filter the annotator's results that count now: those since their last reinstatement.

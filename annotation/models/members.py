@@ -65,8 +65,6 @@ class Invitation(models.Model):
     """A role in a study, offered by e-mail. The first to accept its link gets it."""
 
     class Status(enum.Enum):
-        """The state of an invitation at some time."""
-
         OPEN = "open"
         ACCEPTED = "accepted"
         REVOKED = "revoked"
@@ -142,8 +140,6 @@ class ApiToken(models.Model):
     Scope: TypeAlias = ApiScope
 
     class Status(enum.Enum):
-        """The validity of a token at some time."""
-
         VALID = "valid"
         EXPIRED = "expired"
         REVOKED = "revoked"

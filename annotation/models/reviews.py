@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pgtrigger
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
@@ -13,7 +15,7 @@ from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
 from annotation.models.votes import Assignment, Vote
-from annotation.protocols.base import field_name
+from annotation.protocols.questions import LONGEST_WORDS, field_name
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
@@ -124,8 +126,6 @@ class ReviewSample(models.Model):
 
 
 class ReviewItemQuerySet(models.QuerySet["ReviewItem"]):
-    """Filters for votes in samples."""
-
     def waiting(self) -> ReviewItemQuerySet:
         """Filter items whose vote nobody has judged, in this sample or elsewhere."""
         decided = SpotCheck.objects.filter(vote__assignment=OuterRef("vote__assignment"))
@@ -183,11 +183,23 @@ class SpotCheck(models.Model):
         return f"spot check {self.pk}"
 
 
+class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
+    def standing(self, *, until: datetime | None = None) -> AdjudicationQuerySet:
+        """Filter the decisions that count, or did then: the newest about each story and each of its labels.
+
+        Call it on decisions about stories, before any filter by what was decided.
+        """
+        made = self.filter(at__lte=until) if until else self
+        same = {name: OuterRef(name) for name in ("story", "question", "row")}
+        return made.filter(~Exists(made.filter(**same, pk__gt=OuterRef("pk"))))
+
+
 class Adjudication(models.Model):
     """An expert's decision about a story or about one label of it. It is not a vote; the newest is valid.
 
     ``question`` and ``row`` name the label, whose ``verdict`` is the key of an option; both are empty for a
-    decision about the whole story.
+    decision about the whole story. Of a table that people filled, ``verdict`` has the words of a cell, or
+    what becomes of a row or the table (:mod:`annotation.reconciling`).
     """
 
     class Verdict(models.TextChoices):
@@ -197,10 +209,12 @@ class Adjudication(models.Model):
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="adjudications")
     question = models.CharField(max_length=40, blank=True)
     row = models.CharField(max_length=40, blank=True)
-    verdict = models.CharField(max_length=40)
+    verdict = models.CharField(max_length=LONGEST_WORDS)
     reason = models.CharField(max_length=1000)
     by = researcher()
     at = models.DateTimeField()
+
+    objects = AdjudicationQuerySet.as_manager()
 
     class Meta:
         ordering = ("pk",)

@@ -12,12 +12,13 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import researcher
-from accounts.schema import CHANGE, after, before, check, fixed, optional_time, refuse_if, unique
+from accounts.schema import CHANGE, after, before, check, final, fixed, flag, optional_time, refuse_if, unique
 from annotation.design import MOST_PER_STRATUM
 from annotation.importing.rows import IMPORTED, StoryRow
 from annotation.models.studies import Study
-from annotation.protocols.base import FormCell, Part, Protocol
+from annotation.protocols.base import Part, Protocol
 from annotation.protocols.multiple_choice.quiz import QUIZ
+from annotation.protocols.questions import FormCell
 
 
 class StoryImport(models.Model):
@@ -92,6 +93,24 @@ class StoryQuerySet(models.QuerySet["Story"]):
         """Filter the stories to be judged, without qualification stories and hidden checks."""
         return self.filter(role=Story.Role.MAIN)
 
+    def wanted(self) -> StoryQuerySet:
+        """Filter the main stories that are to get all their votes: all but old versions."""
+        return self.main().filter(is_old_version=False)
+
+    def mark_free(self) -> None:
+        """Offer the main stories among these again, because they have a free slot; old versions never."""
+        self.wanted().update(has_free_slot=True)
+
+    def mark_full(self) -> None:
+        """Offer these stories no longer, because their last slot is taken."""
+        self.update(has_free_slot=False)
+
+
+_OFFERED_AGAIN = refuse_if(
+    "OLD.is_old_version AND NOT NEW.is_old_version",
+    "pgtrigger: Cannot make an old version the newest one again",
+)
+
 
 class Story(models.Model):
     """A story to judge, with its provenance. Its imported fields never change."""
@@ -122,9 +141,15 @@ class Story(models.Model):
     story_import = models.ForeignKey(StoryImport, on_delete=models.PROTECT, related_name="stories")
     source_line = models.PositiveIntegerField()
     order_key = models.BigIntegerField(help_text=_("Place in the study's seeded serving order."))
+    extra_votes = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text=_("Votes wanted beyond the study’s votes per story; maintained by annotation.actions."),
+    )
     has_free_slot = models.BooleanField(
         help_text=_("The story has a free slot; maintained by annotation.actions.")
     )
+    is_old_version = flag(_("The story was revised: nobody is given this version any more."))
 
     objects = StoryQuerySet.as_manager()
 
@@ -132,19 +157,26 @@ class Story(models.Model):
         verbose_name_plural = "stories"
         constraints = [
             unique("one_story_per_id_in_a_study", ["study", "story_id"]),
-            check("only_main_stories_have_slots", Q(role="main") | Q(has_free_slot=False)),
+            check("only_main_stories_have_slots", Q(role="main") | Q(has_free_slot=False, extra_votes=0)),
+            check(
+                "old_versions_are_main_stories_that_nobody_is_given",
+                Q(is_old_version=False) | Q(role="main", has_free_slot=False),
+            ),
         ]
         indexes = [
             models.Index(
                 fields=["study", "order_key"], name="story_with_free_slot", condition=Q(has_free_slot=True)
             ),
             models.Index(fields=["study", "role"], name="stories_beside_the_main", condition=~Q(role="main")),
-            models.Index(fields=["study"], name="main_stories_of_study", condition=Q(role="main")),
+            models.Index(
+                fields=["study", "is_old_version"], name="main_stories_of_study", condition=Q(role="main")
+            ),
             models.Index(fields=["text_hash", "study"], name="stories_by_text"),
         ]
         triggers = [
             after("words_of_a_story_are_searched", pgtrigger.Insert, _WORDS_OF_A_STORY),
             fixed("story_content_is_final", ["study", "role", *IMPORTED, "content_hash", "text_hash"]),
+            before("old_version_stays_old", pgtrigger.UpdateOf("is_old_version"), _OFFERED_AGAIN),
         ]
 
     def __str__(self) -> str:
@@ -158,6 +190,11 @@ class Story(models.Model):
     def protocol(self) -> Protocol:
         """Return the protocol that asks about the story: the study's, or that of quizzes."""
         return QUIZ if self.role == Story.Role.QUIZ else self.study.protocol
+
+    @property
+    def votes_wanted(self) -> int:
+        """Return how many votes the story should get, as far as its votes so far say."""
+        return self.study.votes_per_story + self.extra_votes
 
     @property
     def item(self) -> Any:
@@ -190,6 +227,32 @@ class StoryWords(models.Model):
 
     def __str__(self) -> str:
         return f"words of story {self.pk}"
+
+
+class StoryRevision(models.Model):
+    """A revision of a story: its old version, and the new one that is judged instead."""
+
+    before = models.OneToOneField(Story, on_delete=models.PROTECT, related_name="revised_to")
+    after = models.OneToOneField(Story, on_delete=models.PROTECT, related_name="revised_from")
+    reason = models.CharField(max_length=1000)
+    by = researcher()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = [
+            check("stories_are_revised_for_a_reason", ~Q(reason="")),
+            check("a_revision_makes_another_story", ~Q(before=models.F("after"))),
+        ]
+        triggers = [final("story_revision_is_final")]
+
+    def __str__(self) -> str:
+        return f"revision {self.pk}"
+
+    def changed_texts(self) -> dict[str, tuple[str, str]]:
+        """Return the texts that differ, old and new, by their key in the content."""
+        old, new = self.before.content, self.after.content
+        return {name: (old[name], new[name]) for name in sorted(old.keys() & new) if old[name] != new[name]}
 
 
 class LintFinding(models.Model):

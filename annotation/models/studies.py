@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
-from accounts.schema import between, check, final, optional, optional_time, unique
+from accounts.schema import between, check, final, optional, optional_number, optional_time, unique
+from annotation import deciding
 from annotation.hidden_checks import FEWEST_BETWEEN, CheckRules
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.protocols import get_protocol
@@ -48,14 +49,11 @@ class Study(models.Model):
         READY = "ready", _("qualification round ready")
 
     class ServingOrder(models.TextChoices):
-        """The order in which stories are served."""
-
         STARTED = "started", _("stories that others have started come first")
         OWN = "own", _("every participant starts at a place of their own")
+        GIVEN = "given", _("only stories that you give to participants by name")
 
     class OptionOrder(models.TextChoices):
-        """The order of a question's options."""
-
         FIXED = "fixed", _("the same for everybody")
         PERSON = "person", _("drawn for each participant")
 
@@ -81,6 +79,27 @@ class Study(models.Model):
         default=3,
         validators=between(1, 99),
         help_text=_("How many participants judge each story. In the published procedure: 3."),
+    )
+    most_votes = models.PositiveSmallIntegerField(
+        _("Votes per story at most"),
+        null=True,
+        blank=True,
+        validators=between(2, 99),
+        help_text=_(
+            "Empty: every story gets the same number. Otherwise a story gets one more vote at a time until "
+            "no further vote could change its outcome, or until it has this many."
+        ),
+    )
+    decided_by = models.CharField(
+        _("Filter that decides whether a story needs more votes"),
+        max_length=30,
+        choices=deciding.TITLES,
+        default="all-agree",
+        help_text=_(
+            "Only with a number of votes at most. Releases then use this filter, too. A story ends as soon "
+            "as the votes that could still come cannot change its outcome: with a majority of at most 5, "
+            "after three that agree."
+        ),
     )
     story_cap = models.PositiveIntegerField(
         _("Story limit per participant"),
@@ -160,12 +179,8 @@ class Study(models.Model):
     check_minimum = models.PositiveSmallIntegerField(
         default=3, help_text=_("Number of answered checks from which failures have consequences.")
     )
-    check_warn_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that warns; empty: none does.")
-    )
-    check_suspend_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Share of failed checks that suspends; empty: none does.")
-    )
+    check_warn_percent = optional_number(_("Share of failed checks that warns; empty: none does."))
+    check_suspend_percent = optional_number(_("Share of failed checks that suspends; empty: none does."))
     pay_rate = models.DecimalField(
         _("Pay per hour"),
         max_digits=8,
@@ -233,6 +248,12 @@ class Study(models.Model):
                 "study_asks_known_questions_and_groups_people",
                 Q(intake_group__gte=FEWEST_IN_GROUP) & Q(intake_questions__contained_by=list(QUESTIONS)),
             ),
+            check(
+                "more_votes_are_wanted_at_most_than_at_least",
+                Q(most_votes=None)
+                | Q(most_votes__gt=models.F("votes_per_story"), most_votes__lte=99, stratum_field="")
+                & Q(decided_by__in=list(deciding.TITLES)),
+            ),
             check("study_cap_is_positive", Q(story_cap__gte=1)),
             check("story_language_is_a_tag", Q(story_language__regex=STORY_LANGUAGE)),
             check("study_lease_is_positive", Q(lease_minutes__gte=1)),
@@ -289,6 +310,11 @@ class Study(models.Model):
         """Return the study's protocol. Raise ``UnknownProtocol`` if its version is not installed."""
         return get_protocol(self.protocol_name, self.protocol_version)
 
+    @property
+    def only_given(self) -> bool:
+        """Return True if people get no stories but those given to them by name."""
+        return self.serving_order == self.ServingOrder.GIVEN
+
     def asked_of_people(self, *, at_end: bool) -> list[str]:
         """Return the questions about themselves that people are still asked: at the end, or before."""
         asked = [] if self.intake_grouped_at else self.intake_questions
@@ -299,6 +325,16 @@ class Study(models.Model):
         return CheckRules(
             self.check_every, self.check_minimum, self.check_warn_percent, self.check_suspend_percent
         )
+
+    @property
+    def slots_per_story(self) -> int:
+        """The most votes that a story can get."""
+        return self.most_votes or self.votes_per_story
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return deciding.span(self.votes_per_story, self.most_votes)
 
     @property
     def lease(self) -> timedelta:

@@ -12,15 +12,16 @@ from typing import Any
 import pgtrigger
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Concat
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment
-from accounts.schema import before, check, final, optional, refuse_if, unique
+from accounts.schema import before, check, final, flag, optional, optional_number, refuse_if, unique
 from annotation.models.enrollments import Enrollment
-from annotation.models.options import ChosenOption
 from annotation.models.stories import Story, Stratum
 from annotation.models.studies import InstructionText, Study
 from annotation.models.work_sessions import WorkSession
+from annotation.protocols.questions import LONGEST_WORDS, Choice
 from annotation.signs import MOST_EVENTS, MOST_SECONDS
 
 _NO_SLOT = refuse_if(
@@ -51,11 +52,12 @@ class Assignment(models.Model):
     """An annotator's right to vote on a story: a numbered slot with a lease.
 
     There is one row per annotator and story; its state says whether it holds the slot. In a study with a
-    design it also holds one of the annotator's places in the item's stratum.
+    design it also holds one of the annotator's places in the item's stratum. One that was given by name waits
+    for its annotator until they answer it, leave, or a researcher takes it back.
     """
 
     class State(models.TextChoices):
-        RESERVED = "reserved", _("reserved by the design")
+        RESERVED = "reserved", _("reserved")
         LEASED = "leased", _("leased")
         SUBMITTED = "submitted", _("answered, counted")
         SURPLUS = "surplus", _("answered, surplus")
@@ -77,19 +79,14 @@ class Assignment(models.Model):
         help_text=_("The session in which the story was assigned, then answered."),
     )
     state = models.CharField(max_length=10, choices=State, default=State.LEASED)
-    slot = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("None for a hidden check, which anybody may answer.")
-    )
+    slot = optional_number(_("None for a hidden check, which anybody may answer."))
     slots = models.PositiveSmallIntegerField(
-        help_text=_("Votes per story when this was assigned; 0 for a hidden check.")
+        help_text=_("Votes per story (at most) when this was assigned; 0 for a hidden check.")
     )
     stratum = optional(Stratum, db_index=False, help_text=_("Empty: given out without a design."))
-    place = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Number among the annotator’s answers in this stratum.")
-    )
-    load = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("The stratum’s load when this was reserved.")
-    )
+    place = optional_number(_("Number among the annotator’s answers in this stratum."))
+    load = optional_number(_("The stratum’s load when this was reserved."))
+    given = flag(_("Given to the annotator by name, and not taken back."))
     order_position = models.PositiveIntegerField(
         help_text=_("The position of this story among the annotator's stories.")
     )
@@ -122,8 +119,10 @@ class Assignment(models.Model):
                 "place_is_one_of_the_load",
                 Q(stratum__isnull=False, load__isnull=False)
                 & Q(place__isnull=False, place__gte=1, place__lte=F("load"))
-                | Q(stratum=None, place=None, load=None) & ~Q(state="reserved"),
+                & Q(given=False)
+                | Q(stratum=None, place=None, load=None) & (Q(given=True) | ~Q(state="reserved")),
             ),
+            check("nothing_given_by_name_expires", Q(given=False) | ~Q(state="expired")),
         ]
         triggers = [
             before(
@@ -224,12 +223,8 @@ class Vote(models.Model):
     surplus_reason = models.CharField(
         max_length=20, choices=SurplusReason, blank=True, default=SurplusReason.NONE
     )
-    trusted_events = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Clicks and keys of the person, by the browser’s word.")
-    )
-    untrusted_events = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text=_("Clicks and keys of a script. Empty: not known.")
-    )
+    trusted_events = optional_number(_("Clicks and keys of the person, by the browser’s word."))
+    untrusted_events = optional_number(_("Clicks and keys of a script. Empty: not known."))
 
     objects = VoteQuerySet.as_manager()
 
@@ -270,10 +265,37 @@ class Vote(models.Model):
         return self.trusted_events == 0
 
 
+class ChosenOption(models.Model):
+    """An option of one question, or of one row of it."""
+
+    question = models.CharField(max_length=40)
+    row = models.CharField(max_length=40, blank=True, default="")
+    option = models.CharField(max_length=40)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.option}"
+
+    @property
+    def choice(self) -> Choice:
+        """Return the question, row and option as a choice."""
+        return Choice(self.question, self.row, self.option)
+
+
 class Answer(ChosenOption):
-    """One answer of a vote: the option chosen for a row of a question."""
+    """One answer of a vote: the option chosen for a row of a question, or the words written there."""
 
     vote = models.ForeignKey(Vote, on_delete=models.PROTECT, related_name="answers", db_index=False)
+    option = models.CharField(max_length=40, blank=True)
+    words = models.CharField(
+        max_length=LONGEST_WORDS,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Instead of an option, where the person’s own words are asked for."),
+    )
     counts_against = models.BooleanField(
         help_text=_(
             "Whether the protocol counts this answer against the story; a copy, so that SQL can filter."
@@ -286,7 +308,22 @@ class Answer(ChosenOption):
     class Meta:
         constraints = [
             unique("one_answer_per_question_and_row", ["vote", "question", "row"]),
-            check("answer_says_something", ~Q(question="") & ~Q(option="")),
+            check(
+                "answer_says_something",
+                ~Q(question="") & (~Q(option="") & Q(words="") | Q(option="") & ~Q(words="")),
+            ),
+            # Exports put separators between answers.
+            check("words_have_no_control_characters", ~Q(words__regex=r"[\u0001-\u001f\u007f-\u009f]")),
             check("answer_took_up_to_an_hour", Q(seconds=None) | Q(seconds__range=(0, MOST_SECONDS))),
         ]
         triggers = [final("answer_is_final")]
+
+    @property
+    def choice(self) -> Choice:
+        """Return the question, row, and option or words as a choice."""
+        return Choice(self.question, self.row, self.option or self.words)
+
+
+def given_in(answers: str = "") -> Concat:
+    """Return the SQL of an answer's option or words; ``answers`` is the way to it (``answers__``)."""
+    return Concat(f"{answers}words", f"{answers}option")

@@ -9,7 +9,8 @@ import pkgutil
 import re
 from functools import cache
 
-from annotation.protocols.base import KEY_PATTERN, Protocol
+from annotation.protocols.base import Protocol
+from annotation.protocols.questions import KEY_PATTERN, Question, SeveralOf, Text
 
 
 class UnknownProtocol(LookupError):
@@ -23,7 +24,7 @@ def all_protocols() -> dict[str, Protocol]:
     for module_info in pkgutil.iter_modules(__path__):
         protocol = getattr(importlib.import_module(f"{__name__}.{module_info.name}"), "PROTOCOL", None)
         if protocol is not None:
-            _check_keys(protocol)
+            _check(protocol)
             found[protocol.name] = protocol
     return found
 
@@ -36,12 +37,38 @@ RESERVED = frozenset(
 """Names that the form and the published votes use for something else."""
 
 
-def _check_keys(protocol: Protocol) -> None:
+def _check(protocol: Protocol) -> None:
+    earlier: dict[str, Question] = {}
     for question in protocol.questions:
-        keys = [question.key, *(option.key for option in question.options)]
-        wrong = [key for key in keys if not re.match(KEY_PATTERN, key)]
-        if wrong or question.key in RESERVED:
-            raise ValueError(f"Protocol “{protocol.name}”: {wrong or question.key!r} cannot be a key.")
+        rows = question.choices if isinstance(question, SeveralOf) else ()
+        keys = [question.key, *(option.key for option in (*question.options, *rows))]
+        if wrong := [key for key in keys if not re.match(KEY_PATTERN, key)]:
+            raise ValueError(f"Protocol “{protocol.name}”: {wrong} cannot be keys ({KEY_PATTERN}).")
+        if question.key in RESERVED:
+            others = ", ".join(sorted(RESERVED - {question.key}))
+            raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} is reserved, like {others}.")
+        if any(option.counts_against for option in rows):
+            raise ValueError(f"Protocol “{protocol.name}”: no choice of {question.key!r} can count against.")
+        if question.only_after and not _can_depend(question, earlier.get(question.only_after[0])):
+            told = "depends on a question that is not an earlier one with these options, or has rows."
+            raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} {told}")
+        earlier[question.key] = question
+    if protocol.revisable and protocol.resolution != "filter":
+        raise ValueError(f"Protocol “{protocol.name}”: only a filter can drop old versions of a story.")
+    in_words = all(isinstance(question, Text) and not question.optional for question in protocol.questions)
+    if protocol.resolution == "reconciled" and not (protocol.open_table and in_words):
+        raise ValueError(f"Protocol “{protocol.name}”: only an open table of words can be reconciled.")
+    if protocol.open_table and protocol.by_row is None:
+        raise ValueError(f"Protocol “{protocol.name}”: an open table needs by_row, its heading.")
+    if protocol.resolution == "majority" and protocol.written:
+        raise ValueError(f"Protocol “{protocol.name}”: words have no majority.")
+
+
+def _can_depend(question: Question, earlier: Question | None) -> bool:
+    if earlier is None or question.only_after is None:
+        return False
+    are_plain = all(type(one).rows_for is Question.rows_for for one in (question, earlier))
+    return are_plain and {*question.only_after[1]} <= {option.key for option in earlier.options}
 
 
 def get_protocol(name: str, version: str = "") -> Protocol:

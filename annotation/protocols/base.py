@@ -10,50 +10,21 @@ in it; nothing else changes. Its questions may be
 * a scale of whole numbers with words at both ends (:class:`Scale`),
 * multiple choice whose options depend on the item (override :meth:`Question.options_for`),
 * a table of rows to label, one option per row (override :meth:`Question.rows_for`), whose options may be
-  the row's own.
+  the row's own,
+* several of its options (:class:`SeveralOf`), and the person's own words (:class:`Text`),
+* a table to which the person adds the rows (:class:`OpenTable`).
 
-All of them are stored alike: one answer per (question, row), holding the key of one option.
+All of them are stored alike: one answer per (question, row), holding the key of one option, or words.
 """
 
 import abc
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, cast
-
-from django.utils.translation import gettext_lazy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from annotation.importing.rows import IMPORTED, Problem, SourceRow, StoryRow
-
-# A lazy string behaves as a ``str`` wherever a page or a message shows it; saying so to the type checker
-# once lets protocols use plain types.
-_ = cast("Callable[[str], str]", gettext_lazy)
-
-KEY_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
-"""Keys of questions, rows and options: short, lower case, safe in HTML ids and CSV headers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An answer that a question offers."""
-
-    key: str
-    label: str
-    hint: str = ""
-    counts_against: bool = False
-    """True if this answer alone drops the story."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a table to label. A question without a table has the single row ``Row("")``."""
-
-    key: str
-    label: str = ""
-    options: tuple[Option, ...] = ()
-    """Those of the question's options that the row offers; empty: all of them."""
-
-
-SINGLE_ROW = (Row(""),)
+from annotation.protocols.questions import Choice, FormCell, OpenTable, Question, Text, _
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,116 +36,36 @@ class Part:
     text: str
 
 
-@dataclass(frozen=True)
-class Question:
-    """A question of the form, and the parts of the item that it is about."""
-
-    key: str
-    title: str
-    text: str
-    options: tuple[Option, ...]
-    shows: tuple[str, ...] = ()
-    help: str = ""
-    option_order: Literal["fixed", "scale", "free"] = "fixed"
-    """Orders that a study may draw: none but this one, this one or its reverse, or any."""
-
-    def options_for(self, item: Any) -> tuple[Option, ...]:
-        """Return the options for this item; by default the same for every item."""
-        return self.options
-
-    def rows_for(self, item: Any) -> tuple[Row, ...]:
-        """Return the rows to label for this item; by default one unnamed row."""
-        return SINGLE_ROW
-
-    @property
-    def has_fixed_options(self) -> bool:
-        """Return True if the options are the same for every item."""
-        return type(self).options_for is Question.options_for
-
-    @property
-    def is_static(self) -> bool:
-        """Return True if options and rows are the same for every item."""
-        return self.has_fixed_options and type(self).rows_for is Question.rows_for
-
-    def option(self, key: str) -> Option:
-        """Return the static option with this key. Raise ``KeyError`` if unknown."""
-        return {option.key: option for option in self.options}[key]
+PART_LABELS: dict[str, str] = {
+    "person": _("Main character"),
+    "key_information": _("Key information"),
+    "story": _("Story"),
+    "question": _("Question"),
+    "questions": _("Questions"),
+    "action_a": _("Action A"),
+    "action_b": _("Action B"),
+    "answer_a": _("Answer A"),
+    "answer_b": _("Answer B"),
+    "choices": _("Answers to choose from"),
+    "belief": _("Belief"),
+    "table_a": _("Table A"),
+    "table_b": _("Table B"),
+    "row": _("Row"),
+}
+"""The parts by name, in reading order; some are in worked examples only."""
 
 
-@dataclass(frozen=True)
-class Scale(Question):
-    """A question answered with a whole number, with words for both ends of the scale.
-
-    The options follow: their keys are the numbers, each chosen by its digit. Raise ``ValueError`` unless
-    0 <= ``low`` < ``high`` <= 9.
-    """
-
-    options: tuple[Option, ...] = field(init=False, default=())
-    lowest: str = ""
-    highest: str = ""
-    low: int = 1
-    high: int = 5
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low < self.high <= 9:
-            raise ValueError(f"{self.key}: a scale goes from 0 or more up to 9 or less.")
-        ends = {self.low: self.lowest, self.high: self.highest}
-        numbers = range(self.low, self.high + 1)
-        options = tuple(Option(str(number), str(number), ends.get(number, "")) for number in numbers)
-        object.__setattr__(self, "options", options)
+def part(name: str, text: str) -> Part:
+    """Return a part with its label. Raise ``KeyError`` for an unknown name."""
+    return Part(name=name, label=PART_LABELS[name], text=text)
 
 
-@dataclass(frozen=True, slots=True)
-class FormCell:
-    """A question of the form, or one row of it, as it is asked about an item."""
-
-    number: int
-    """The question's number on the screen, from 1."""
-    question: Question
-    row: Row
-    options: tuple[Option, ...]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Return the keys of question and row."""
-        return self.question.key, self.row.key
-
-    @property
-    def field(self) -> str:
-        """Return the form field's name."""
-        return field_name(*self.key)
-
-    @property
-    def title(self) -> str:
-        """Return the question's title, with the row's label if it has one."""
-        return f"{self.question.title}: {self.row.label}" if self.row.label else str(self.question.title)
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return the options' labels by key."""
-        return {option.key: str(option.label) for option in self.options}
-
-    def labels_of(self, chosen: Collection[str]) -> list[str]:
-        """Return the labels of these options, in the order of the form."""
-        return [label for key, label in self.labels.items() if key in chosen]
-
-
-class Choice(NamedTuple):
-    """An answer: the option chosen for a row of a question."""
-
-    question: str
-    row: str
-    option: str
-
-    @property
-    def field(self) -> str:
-        """Return the form field's name."""
-        return field_name(self.question, self.row)
-
-
-def field_name(question: str, row: str = "") -> str:
-    """Return the form field's name for a question (and row): ``q1`` or ``labels.belief-3``."""
-    return f"{question}.{row}" if row else question
+def read_text(content: Mapping[str, Any], name: str) -> str:
+    """Return a text of a stored ``content``. Raise ``ValueError`` if it is missing or empty."""
+    text = content.get(name)
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{name}: must be a text that is not empty.")
+    return text
 
 
 class IncompleteForm(Exception):
@@ -244,20 +135,23 @@ class Procedure:
     votes: int
     """Answers per item."""
     passed: str = ""
-    """How many passed its qualification test: “19 of 100”."""
+    """The share of people who passed its qualification test: “19 of 100”."""
 
 
 Layout = Literal["items", "theory-of-mind"]
 """The files and columns of a release: items as imported, or stories with the question sets made from them."""
 
 
-Resolution = Literal["filter", "mean", "majority"]
-"""How several people's answers to an item become one decision: a filter that researchers choose keeps or
-drops the item; or every item with all its answers is released, with their means or shares of right answers,
-or with the answer of more than half of the people to each question."""
+Resolution = Literal["filter", "mean", "majority", "reconciled"]
+"""The way from several people's answers to one decision: a filter that researchers choose keeps or drops
+the item; or every item with all its answers is released, with their means or shares of right answers, or with
+the answer of more than half of the people to each question, or with the table that experts made of the rows
+that people listed (:mod:`annotation.reconciling`)."""
 
 
-Statistic = Literal["accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count", "contrasts"]
+Statistic = Literal[
+    "accuracy", "pairwise_f1", "strict_agreement", "suggestions", "match_count", "contrasts", "extraction"
+]
 """A statistic of the answers to scored rows, by its key in statistics.json."""
 
 
@@ -309,10 +203,15 @@ class Protocol(abc.ABC):
     """The statistics of :meth:`scored_rows` in releases. Questions without options have no other ones."""
     by_row: ClassVar[Question | None] = None
     """The heading of a form that asks row by row: every question about a row as a list of its options."""
+    open_table: ClassVar[OpenTable | None] = None
+    """The table to which people add rows, all of whose cells are the form. Its heading is :attr:`by_row`."""
+    revisable: ClassVar[tuple[str, ...]] = ()
+    """The texts of an item that researchers may revise, by the keys of its content. Import files have them as
+    columns, beside ``story_id`` and ``core_id``, and a filter drops the old versions."""
 
     @abc.abstractmethod
     def parse(self, content: Mapping[str, Any]) -> Any:
-        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` if it is invalid."""
+        """Parse a story's ``content`` into a typed item. Raise ``ValueError`` naming the wrong field."""
 
     @abc.abstractmethod
     def parts(self, item: Any) -> tuple[Part, ...]:
@@ -367,11 +266,23 @@ class Protocol(abc.ABC):
             for row in question.rows_for(item):
                 yield FormCell(number, question, row, row.options or options)
 
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The keys of the questions that are answered in words."""
+        return frozenset(question.key for question in self.questions if isinstance(question, Text))
+
+    @cached_property
+    def chosen(self) -> tuple[Question, ...]:
+        """The questions that are answered with an option."""
+        return tuple(question for question in self.questions if question.key not in self.written)
+
     def counts_against(self, item: Any, choice: Choice) -> bool:
-        """Return True if this answer alone drops the item.
+        """Return True if this answer alone drops the item; words never do.
 
         Raise ``KeyError`` for an option that the question does not offer for the item.
         """
+        if choice.question in self.written:
+            return False
         offered = {option.key: option for option in self.question(choice.question).options_for(item)}
         return offered[choice.option].counts_against
 
@@ -380,17 +291,35 @@ class Protocol(abc.ABC):
 
         Raise :class:`IncompleteForm` naming every field that is missing or not an option.
         """
+        given: dict[tuple[str, str], str] = {}
+        wrong: dict[tuple[str, str], str] = {}
+        asked: list[FormCell] = []
+        for cell in self.cells(item):
+            if not cell.is_asked(given):
+                continue
+            asked.append(cell)
+            try:
+                given[cell.key] = cell.question.read(submitted.get(cell.field, ""), cell.options)
+            except ValueError as error:
+                wrong[cell.key] = str(error)
+        unused = self._unused(given)
         choices: list[Choice] = []
         errors: dict[str, str] = {}
-        for cell in self.cells(item):
-            value = submitted.get(cell.field, "")
-            if any(value == option.key for option in cell.options):
-                choices.append(Choice(*cell.key, value))
-            elif value:
-                told = _("“%(value)s” is not one of the answers to this question.")
-                errors[cell.field] = told % {"value": value[:40]}
-            else:
-                errors[cell.field] = str(_("Please choose an answer."))
+        for cell in asked:
+            if cell.key in wrong:
+                errors[cell.field] = wrong[cell.key]
+            elif given[cell.key]:
+                choices.append(Choice(*cell.key, given[cell.key]))
+            elif not cell.question.optional and cell.row.key not in unused:
+                errors[cell.field] = str(cell.question.missing)
         if errors:
             raise IncompleteForm(errors)
         return tuple(choices)
+
+    def _unused(self, given: Mapping[tuple[str, str], str]) -> frozenset[str]:
+        """Return the rows of the open table that may be empty, and are."""
+        if self.open_table is None:
+            return frozenset()
+        begun = {row for (_question, row), value in given.items() if value}
+        empty = [row.key for row in self.open_table.rows if row.key not in begun]
+        return frozenset(empty[max(0, self.open_table.least - len(begun)) :])

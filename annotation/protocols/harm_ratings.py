@@ -4,8 +4,9 @@ SimpleToM (Gu et al., appendix I.3) has both ratings from models. People's ratin
 released beside the models' (``harmfulness_predicted`` and ``unethicality_predicted`` of a story's row).
 """
 
-from annotation.protocols.base import Part, Protocol, Scale, _
+from annotation.protocols.base import Part, Protocol
 from annotation.protocols.instructions import in_template
+from annotation.protocols.questions import Scale, _
 from annotation.protocols.validity import PROTOCOL as VALIDITY
 from annotation.protocols.validity.item import ValidityItem
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 from django.template.loader import render_to_string
 from django.utils.translation import get_language, gettext as _
 
-from annotation.protocols.base import Instructions, Part, Question, Section, WorkedExample
-from annotation.protocols.wording import part
+from annotation.protocols.base import Instructions, Part, Section, WorkedExample, part
+from annotation.protocols.questions import Question
 
 ANSWER, WHY = "Answer", "Why"
 """Labels of an example's last two lines."""

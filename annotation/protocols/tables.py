@@ -8,7 +8,8 @@ from textwrap import shorten
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import KEY_PATTERN, FormCell, Part, Protocol, Question, Row, Scale
+from annotation.protocols.base import Part, Protocol
+from annotation.protocols.questions import KEY_PATTERN, FormCell, Question, Row, Scale, Text
 from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 SUMMARY = 200
@@ -39,12 +40,8 @@ class TableScale(TableQuestion, Scale):
     """A scale for every row of a :class:`Table`."""
 
 
-def read_text(content: Mapping[str, Any], name: str) -> str:
-    """Return a text of a stored ``content``. Raise ``ValueError`` if it is missing or empty."""
-    text = content.get(name)
-    if not isinstance(text, str) or not text:
-        raise ValueError(f"{name}: must be a text that is not empty.")
-    return text
+class TableText(TableQuestion, Text):
+    """Words for every row of a :class:`Table`."""
 
 
 def read_entries(
@@ -96,7 +93,8 @@ class TableProtocol(Protocol):
     ``columns`` names the columns of import files that hold the kind of story and its author.
     """
 
-    tables: ClassVar[Mapping[str, Mapping[str, int]]]
+    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
+    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {}
     """The texts of each table's entries, with the most characters of each."""
     text: ClassVar[str] = "story"
     """The column of the text above the tables."""
@@ -153,8 +151,6 @@ class TableProtocol(Protocol):
             story_id,
             fields.optional_text("core_id", MAX_NAME) or story_id,
             kind or self.group,
-            story_prompt_example="",
-            severity_original=None,
+            content,
             story_generator_model=author,
-            content=content,
         )

@@ -25,6 +25,7 @@ from annotation.actions.votes import comment_of
 from annotation.errors import CannotChange
 from annotation.forms import form_context, instructions_context
 from annotation.models import Enrollment, Vote, WorkSession
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import no_change_text
 from annotation.views.common import (
@@ -33,7 +34,6 @@ from annotation.views.common import (
     continue_link,
     go,
     message,
-    number,
     page,
     progress,
     receipt_context,
@@ -52,13 +52,13 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if _is_over_for_claimed(request):
         return only_claimed(request, enrollment)
     protocol = enrollment.study.protocol
-    which = min(number(request.GET.get("page")) or 1, enrollment.study.story_cap)
+    which = min(number_in(request.GET.get("page")) or 1, enrollment.study.story_cap)
     votes, more = queries.recent_votes(enrollment, page=which, session_id=_only_in(request))
     if which > 1 and not votes:
         return redirect(request.path)
     now = clock.now()
     context = {
-        "changed": _was_changed(request, enrollment, number(request.GET.get("changed"))),
+        "changed": _was_changed(request, enrollment, number_in(request.GET.get("changed"))),
         "answers": [
             {
                 "vote": vote,
@@ -116,7 +116,7 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     except IncompleteForm as incomplete:
         return _form(request, enrollment, form, request.POST.dict(), incomplete.errors)
     except CannotChange as error:
-        text = str(no_change_text(error.reason))
+        text = no_change_text(error.reason)
         refused = message(request, enrollment, _("This answer can’t be changed"), text, status=409)
         return settled(refused, form["draft"], stored=False)
     return settled(go(request, _after_change(request, changed)), form["draft"])
@@ -169,12 +169,11 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
     """Return the vote with the revision that the form shows, and the name of the form's draft."""
-    revision = number(request.POST.get("revision")) or vote.revision
+    revision = number_in(request.POST.get("revision")) or vote.revision
     return {"vote": vote, "revision": revision, "draft": f"change.{vote.assignment_id}.{revision}"}
 
 
 def _after_change(request: HttpRequest, changed: Vote) -> str:
-    """Return the address of the page that shows the receipt of a change."""
     if _came_from_story(request):
         return f"{page_url(request, 'annotation:stories')}?receipt={changed.pk}"
     return f"{page_url(request, 'annotation:answers')}?changed={changed.assignment_id}"
@@ -208,8 +207,7 @@ def _leaving(
     if request.method == "POST":
         leave(now=clock.now())
         return redirect(page_url(request, "annotation:stories"))
-    context: dict[str, Any] = {"form_action": request.path, "progress": progress(enrollment)}
-    return page(request, enrollment, template, context)
+    return page(request, enrollment, template, {"progress": progress(enrollment)})
 
 
 def _form(

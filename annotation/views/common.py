@@ -101,11 +101,6 @@ def back_from(request: HttpRequest) -> str:
     return back if back.startswith(home) else home
 
 
-def number(text: str | None) -> int:
-    """Parse a row's id from a form or address; 0, which no row has, for anything else."""
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 18 else 0
-
-
 def go(request: HttpRequest, url: str) -> HttpResponse:
     """Redirect, for htmx by the browser."""
     return HttpResponseClientRedirect(url) if extended(request).htmx else redirect(url)

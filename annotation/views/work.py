@@ -23,6 +23,7 @@ from annotation.errors import NotAdmitted, NotTheirs, ReasonMissing, WrongState
 from annotation.forms import form_context, instructions_context, unanswered_questions
 from annotation.intake import QUESTIONS
 from annotation.models import Assignment, ConsentText, Enrollment, Skip, Vote
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.refusals import refusal_page
 from annotation.requests import extended
@@ -34,7 +35,6 @@ from annotation.views.common import (
     continue_link,
     go,
     message,
-    number,
     page,
     progress,
     receipt_context,
@@ -83,7 +83,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show the consent text, and record the annotator's decision."""
     if is_given_up(request):
         return redirect(page_url(request, "link:hand_in"))
-    version = number(request.POST.get("version")) or enrollment.study.consent_version
+    version = number_in(request.POST.get("version")) or enrollment.study.consent_version
     text = get_object_or_404(ConsentText, study=enrollment.study, version=version)
     kept_out = queries.kept_out(enrollment)
     if kept_out:
@@ -91,9 +91,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST":
         if enrollment.consent_id == text.pk and enrollment.state not in rules.UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
-        return page(
-            request, enrollment, "annotation/consent.html", {"consent": text, "action_url": request.path}
-        )
+        return page(request, enrollment, "annotation/consent.html", {"consent": text})
     try:
         if request.POST.get("decision") == "agree":
             actions.give_consent(enrollment=enrollment, consent=text, now=clock.now())
@@ -158,17 +156,19 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _served(request, enrollment, outcome, _receipt_named_in(request, enrollment))
     try:
         return _submitted(request, enrollment)
-    except IncompleteForm as incomplete:
-        return _story_again(request, enrollment, incomplete)
+    except IncompleteForm as incomplete:  # nothing was stored
+        theirs = Assignment.objects.select_related("story").filter(enrollment=enrollment)
+        again = theirs.get(pk=number_in(request.POST.get("assignment")))
+        return _story(request, enrollment, again, errors=incomplete.errors)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        return settled(unknown, str(number(request.POST.get("assignment"))), stored=False)
+        return settled(unknown, str(number_in(request.POST.get("assignment"))), stored=False)
 
 
 def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Store the submitted answers, and show the next story. Raise like ``actions.record_vote``."""
     form: dict[str, Any] = {
-        "assignment_id": number(request.POST.get("assignment")),
+        "assignment_id": number_in(request.POST.get("assignment")),
         "enrollment": enrollment,
         "submitted": request.POST.dict(),
         "language": get_language() or "en",
@@ -198,7 +198,7 @@ def renew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Keep the story of an open page reserved (204), unless its lease is over or was long enough (409)."""
     now = clock.now()
     count_try(LEASE_RENEWALS, str(enrollment.pk), now=now)
-    held = number(request.POST.get("held"))
+    held = number_in(request.POST.get("held"))
     renewed = actions.renew_lease(enrollment=enrollment, assignment_id=held, now=now)
     return HttpResponse(status=204 if renewed else 409)
 
@@ -207,7 +207,7 @@ def renew(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def stop(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Free the story of the page at once, and show how the visit ends."""
-    actions.give_back_story(enrollment=enrollment, assignment_id=number(request.POST.get("held")))
+    actions.give_back_story(enrollment=enrollment, assignment_id=number_in(request.POST.get("held")))
     return redirect(page_url(request, "annotation:done"))
 
 
@@ -215,7 +215,7 @@ def stop(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @annotator_page
 def skip(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Skip a story, and go on to the next."""
-    assignment_id = number(request.POST.get("assignment"))
+    assignment_id = number_in(request.POST.get("assignment"))
     try:
         actions.skip_story(
             assignment_id=assignment_id,
@@ -258,7 +258,6 @@ def _served(
     outcome: Assignment | Refusal,
     receipt: dict[str, Any] | None,
 ) -> HttpResponse:
-    """Show the assigned story, or the reason why there is none."""
     if isinstance(outcome, Assignment):
         return _story(request, enrollment, outcome, receipt=receipt)
     enrollment.refresh_from_db(fields=["state", "suspension_reason", "stories_submitted"])
@@ -272,14 +271,6 @@ def _served(
     return _waiting(request, enrollment, outcome, receipt)
 
 
-def _story_again(request: HttpRequest, enrollment: Enrollment, incomplete: IncompleteForm) -> HttpResponse:
-    """Show the story again with its choices and the missing answers; nothing was stored."""
-    assignment = Assignment.objects.select_related("story").get(
-        pk=number(request.POST.get("assignment")), enrollment=enrollment
-    )
-    return _story(request, enrollment, assignment, errors=incomplete.errors, status=422)
-
-
 def _story(
     request: HttpRequest,
     enrollment: Enrollment,
@@ -287,7 +278,6 @@ def _story(
     *,
     receipt: dict[str, Any] | None = None,
     errors: dict[str, str] | None = None,
-    status: int = 200,
 ) -> HttpResponse:
     study, seed = enrollment.study, assignment.option_seed
     protocol, explain = study.protocol, enrollment.stories_submitted < STORIES_EXPLAINED
@@ -308,6 +298,7 @@ def _story(
         "progress": progress(enrollment, work_session(request)),
         "warning": queries.warning(enrollment),
         "explain": explain,
+        "read_before": protocol.revisable and queries.has_read_before(assignment),
         "pause_minutes": rules.pause_minutes(
             enrollment.working_since, enrollment.last_submitted_at, clock.now()
         ),
@@ -320,11 +311,10 @@ def _story(
     }
     if not extended(request).htmx:
         context |= instructions_context(protocol, study.instructions)
-    return page(request, enrollment, "annotation/story.html", context, status=status)
+    return page(request, enrollment, "annotation/story.html", context, status=422 if errors else 200)
 
 
 def _not_for_them(request: HttpRequest, enrollment: Enrollment, reason: Reason) -> HttpResponse:
-    """Show an annotator why they may not join the study."""
     context = {"refusal": refusal_page(Refusal(reason))}
     return page(request, enrollment, "annotation/not_for_them.html", context, status=403)
 
@@ -354,10 +344,10 @@ def _waiting(
 
 def _receipt_named_in(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any] | None:
     """Return the receipt named in the address, after a skip, or a form that was sent without JavaScript."""
-    skipped = Assignment.objects.filter(pk=number(request.GET.get("skipped")), enrollment=enrollment)
+    skipped = Assignment.objects.filter(pk=number_in(request.GET.get("skipped")), enrollment=enrollment)
     if assignment := skipped.select_related("skip").first():
         return skip_receipt(assignment)
     vote = Vote.objects.filter(
-        pk=number(request.GET.get("receipt")), assignment__enrollment=enrollment
+        pk=number_in(request.GET.get("receipt")), assignment__enrollment=enrollment
     ).first()
     return receipt_context(vote, differs=request.GET.get("differs") == "1") if vote else None

@@ -10,7 +10,7 @@ from django.core.mail import EmailMessage
 from django.db.models import Count
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 
 from annotation.actions import claim_alerts, settle_alerts
 from annotation.actions.alerts import digest_window
@@ -50,10 +50,8 @@ def mail(alerts: Sequence[Alert], membership: Membership) -> EmailMessage:
     study = membership.study
     with translation.override(membership.language or settings.LANGUAGE_CODE):
         lines = [_line(alert) for alert in alerts]
-        more = ngettext("%(count)s alert", "%(count)s alerts", len(lines)) % {"count": len(lines)}
-        subject = f"{study.title}: {lines[0]['text'] if len(lines) == 1 else more}"
         context = {"lines": lines, "study": study, "settings": _absolute("alerts", study.slug)}
-        return compose(subject, "dashboard/settings/mail_alerts.txt", context, to=membership.user.email)
+        return compose("dashboard/settings/mail_alerts.txt", context, to=membership.user.email)
 
 
 def _line(alert: Alert) -> dict[str, Any]:
@@ -78,7 +76,6 @@ def _about(event: Event) -> str:
 
 
 def _url(alert: Alert) -> str:
-    """Return the absolute address of the page to go to."""
     slug, event = alert.study.slug, alert.event
     if event and event.enrollment:
         return _absolute("person", slug, event.enrollment.pseudonym)

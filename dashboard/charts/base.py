@@ -5,9 +5,13 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from django.utils.translation import gettext as _
+
+from annotation.models import Study
 from publishing.statistics.intervals import wilson
 from tomannot.text_templates import environment
 
@@ -21,6 +25,14 @@ LINE = 14
 
 Kind = Literal["text", "count", "share", "number", "time"]
 Row = Mapping[str, Any]
+
+
+class Source(NamedTuple):
+    """The figures of a study; ``document`` is that of :func:`dashboard.figures.compute.figures`."""
+
+    study: Study
+    document: Mapping[str, Any]
+    begun_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,6 @@ class Chart:
     the source of the numbers; ``drawing`` is the Vega-Lite specification without data, title and colours.
     """
 
-    name: str
     title: str
     finding: str
     how: str
@@ -94,10 +105,9 @@ def tooltips(columns: Sequence[Column]) -> list[dict[str, Any]]:
     ]
 
 
-def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
-    """Add ``share`` (part / whole) and Wilson's 95 % interval (``low``, ``high``) to a row."""
-    interval = wilson(part, whole)
-    low, high = interval or (None, None)
+def with_share(row: Row, part: int, whole: int, *, has_interval: bool = True) -> dict[str, Any]:
+    """Add ``share`` (part / whole) and Wilson's 95 % interval (``low``, ``high``; else None) to a row."""
+    low, high = (wilson(part, whole) if has_interval else None) or (None, None)
     return {
         **row,
         "label": in_lines(row["name"]),
@@ -105,11 +115,6 @@ def with_share(row: Row, part: int, whole: int) -> dict[str, Any]:
         "low": low,
         "high": high,
     }
-
-
-def without_interval(row: Row) -> dict[str, Any]:
-    """Keep only the share of a row of :func:`with_share`."""
-    return {**row, "low": None, "high": None}
 
 
 def drawing(name: str, columns: Sequence[Column], **values: Any) -> dict[str, Any]:
@@ -120,12 +125,10 @@ def drawing(name: str, columns: Sequence[Column], **values: Any) -> dict[str, An
     return found
 
 
-def one_each(
-    axis: str, columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None
-) -> dict[str, Any]:
-    """Draw a dot for each of ``rows`` (of :func:`with_share`), with its interval if any.
+def kept_of_each(columns: Sequence[Column], *, rows: Sequence[Row], whole: float | None) -> dict[str, Any]:
+    """Draw a dot for the kept share in each of ``rows`` (of :func:`with_share`), with its interval if any.
 
     ``whole`` is marked by a line through all rows.
     """
     lines = max((row["label"].count("\n") + 1 for row in rows), default=1)  # of the longest label
-    return drawing("one_each", columns, title=axis, height=max(34, lines * LINE + 10), whole=whole)
+    return drawing("one_each", columns, title=_("Kept"), height=max(34, lines * LINE + 10), whole=whole)

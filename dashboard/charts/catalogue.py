@@ -1,24 +1,15 @@
 """All charts, each with its page and the figures it is drawn from."""
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
 
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from dashboard.charts import quality, stories, votes
-from dashboard.charts.base import Chart
+from dashboard.charts.base import Chart, Source
 from dashboard.figures import flags, store, tables
-
-
-class Source(NamedTuple):
-    """The figures of a study; ``document`` is that of :func:`dashboard.figures.compute.figures`."""
-
-    study: Study
-    document: dict[str, Any]
-    begun_at: datetime
 
 
 class Entry(NamedTuple):
@@ -35,22 +26,6 @@ def chart_called(name: str, study: Study, found: store.Figures | None) -> Chart 
     return CHARTS[name].make(Source(study, found.document, found.begun_at))
 
 
-def _verdicts(source: Source) -> Chart | None:
-    counts = source.document["verdicts"]
-    return stories.verdicts(counts) if counts["stories"] else None
-
-
-def _votes(source: Source) -> Chart | None:
-    document = source.document
-    return votes.votes(document["hourly"], minutes=document["minutes"], now=source.begun_at)
-
-
-def _progress(source: Source) -> Chart | None:
-    document, now = source.document, source.begun_at
-    wanted, minutes = document["votes"]["wanted"], document["minutes"]
-    return votes.progress(document["hourly"], document["finish"], wanted=wanted, now=now, minutes=minutes)
-
-
 def _agreement(source: Source) -> Chart | None:
     rows = tables.agreement_rows(source.study, source.document)
     return quality.agreement(rows) if any(row["stories"] for row in rows) else None
@@ -58,54 +33,50 @@ def _agreement(source: Source) -> Chart | None:
 
 def _by_scenario(source: Source) -> Chart | None:
     rows, title = tables.retention_rows(source.document["statistics"]["by_scenario"]), _("Kept, by scenario")
-    return stories.retention("scenario", title, _("Scenario"), rows, lists="scenario") if rows else None
+    return stories.retention(title, _("Scenario"), rows, lists="scenario") if rows else None
 
 
 def _by_generator(source: Source) -> Chart | None:
     rows = tables.retention_rows(source.document["statistics"]["by_generator_model"])
     title, what = _("Kept, by generator model"), _("Generator model")
-    return stories.retention("generator", title, what, rows, lists="model") if rows else None
+    return stories.retention(title, what, rows, lists="model") if rows else None
 
 
 def _by_severity(source: Source) -> Chart | None:
     rows, title, what = source.document["by_severity"], _("Kept, by severity"), _("Severity")
     called = _("severity %s")
-    return stories.retention("severity", title, what, rows, ranked=False, called=called) if rows else None
+    return stories.retention(title, what, rows, ranked=False, called=called) if rows else None
 
 
 def _people(source: Source) -> Chart | None:
-    pages = range(1, quality.MOST // store.PEOPLE_AT_ONCE + 1)
-    everybody = store.people_count(source.study)
     rows = [
         {**row, "flags": [flags.title(name) for name in row["flags"]]}
-        for page in pages
-        if (page - 1) * store.PEOPLE_AT_ONCE < everybody
-        for row in store.people_on(source.study, page)
+        for row in islice(store.people(source.study), quality.MOST)
     ]
-    median = source.document["everybody"]["median_seconds"]
+    median, everybody = source.document["everybody"]["median_seconds"], store.people_count(source.study)
     return quality.people(rows, median_seconds=median, everybody=everybody) if rows else None
 
 
 def _filters(source: Source) -> Chart | None:
     compared = source.document["filters"]
-    rows = _titled(tables.compared_rows(source.study, compared))
-    return stories.kept_by_filter(rows, stories=compared["stories"]) if compared["stories"] else None
-
-
-def _titled(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "title": capfirst(row["title"])} for row in rows]
+    if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
+        return None
+    rows = tables.compared_rows(source.study, compared)
+    return stories.kept_by_filter(rows, stories=compared["stories"])
 
 
 def _reasons(source: Source) -> Chart | None:
     compared = source.document["filters"]
-    rows = _titled(row for row in tables.compared_rows(source.study, compared) if not row["is_model"])
-    return stories.dropped_by_question(rows, stories=compared["stories"]) if compared["stories"] else None
+    if source.study.most_votes or not compared["stories"]:  # only one filter can judge an adaptive study
+        return None
+    rows = [row for row in tables.compared_rows(source.study, compared) if not row["is_model"]]
+    return stories.dropped_by_question(rows, stories=compared["stories"])
 
 
 CHARTS = {
-    "verdicts": Entry("overview", _verdicts),
-    "progress": Entry("overview", _progress),
-    "votes": Entry("overview", _votes),
+    "verdicts": Entry("overview", stories.verdicts),
+    "progress": Entry("overview", votes.progress),
+    "votes": Entry("overview", votes.votes),
     "agreement": Entry("quality", _agreement),
     "kept-by-scenario": Entry("quality", _by_scenario),
     "kept-by-generator": Entry("quality", _by_generator),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.template.defaultfilters import floatformat
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, drawing, in_lines
 
@@ -38,7 +38,6 @@ def agreement(rows: Sequence[Mapping[str, Any]]) -> Chart:
     )
     known = [bound for row in found for bound in (row["value"], row["low"]) if bound is not None]
     return Chart(
-        name="agreement",
         title=_("Agreement by question"),
         finding=_finding(rows),
         how=_("Over the complete stories, with the interval (95 %) of a bootstrap over stories."),
@@ -75,7 +74,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 MOST = 500
-"""People in the chart: those with flags first, then those with most votes."""
+"""Participants in the chart: those with flags first, then those with most votes."""
 
 
 def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, everybody: int) -> Chart:
@@ -107,18 +106,12 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
     if lowest:
         how += " " + _("The axis of agreement begins at %(percent)s %%.") % {"percent": round(100 * lowest)}
     if everybody > len(found):
-        how += " " + _("%(shown)s of %(people)s people: those with flags, then those with most votes.") % {
-            "shown": len(found),
-            "people": everybody,
-        }
+        how += " " + _(
+            "%(shown)s of %(people)s participants: those with flags, then those with most votes."
+        ) % {"shown": len(found), "people": everybody}
     return Chart(
-        name="people",
-        title=_("Pace and agreement of people"),
-        finding=ngettext(
-            "%(flagged)s of %(people)s person has a flag; the median pace is %(seconds)s seconds a story.",
-            "%(flagged)s of %(people)s people have a flag; the median pace is %(seconds)s seconds a story.",
-            len(found),
-        )
+        title=_("Pace and agreement of participants"),
+        finding=_("%(flagged)s of %(people)s participants flagged. Median pace: %(seconds)s seconds a story.")
         % {
             "flagged": flagged,
             "people": len(found),

@@ -3,24 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from dashboard.charts.base import Chart, Column, drawing, one_each, with_share, without_interval
+from dashboard.charts.base import Chart, Column, Source, drawing, kept_of_each, with_share
+from publishing.filters import FILTERS
+from publishing.study_filters import filters_of
 
 FEWEST = 20
 """Complete stories from which on a share is called the largest or smallest: with fewer, chance decides."""
 
 
-def verdicts(counts: Mapping[str, int]) -> Chart:
-    """Chart ``counts``: ``stories``, ``kept``, ``dropped`` and ``incomplete``."""
+def verdicts(source: Source) -> Chart | None:
+    """Chart the verdicts on all stories. None without stories."""
+    counts = source.document["verdicts"]
     stories = counts["stories"]
+    if not stories:
+        return None
+    rule = next(iter(filters_of(source.study, FILTERS).values()))
     rows = [
-        {
-            "name": label,
-            "label": label,
-            "stories": counts[key],
-            "share": counts[key] / stories if stories else None,
-        }
+        {"name": label, "label": label, "stories": counts[key], "share": counts[key] / stories}
         for key, label in (("kept", _("kept")), ("dropped", _("dropped")), ("incomplete", _("incomplete")))
     ]
     columns = (
@@ -29,13 +31,12 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
         Column("share", _("Share"), "share"),
     )
     return Chart(
-        name="verdicts",
         title=_("Stories by verdict"),
         finding=_(
             "Of %(stories)s stories %(kept)s are kept so far, %(dropped)s dropped, %(incomplete)s incomplete."
         )
-        % dict(counts),
-        how=_("Kept: the story has all its votes, and no answer counts against it."),
+        % counts,
+        how=f"{capfirst(rule.localized_rule(source.study.votes_per_story))}.",
         columns=columns,
         rows=rows,
         drawing=drawing("verdicts", columns, title=_("Stories")),
@@ -43,7 +44,6 @@ def verdicts(counts: Mapping[str, int]) -> Chart:
 
 
 def retention(
-    by: str,
     title: str,
     what: str,
     rows: Sequence[Mapping[str, Any]],
@@ -79,7 +79,6 @@ def retention(
         Column("high", _("to"), "share"),
     )
     return Chart(
-        name=f"kept-by-{by}",
         title=title,
         finding=_extremes(found, kept, complete, called),
         how=_(
@@ -88,7 +87,7 @@ def retention(
         ),
         columns=columns,
         rows=found,
-        drawing=one_each(_("Kept"), columns, rows=found, whole=kept / complete if complete else None),
+        drawing=kept_of_each(columns, rows=found, whole=kept / complete if complete else None),
         lists=lists,
     )
 
@@ -99,8 +98,11 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
     Intervals are left out: they would suggest that each filter judged different stories.
     """
     rows = [
-        without_interval(
-            with_share({"name": row["title"], "stories": stories, "kept": row["kept"]}, row["kept"], stories)
+        with_share(
+            {"name": row["title"], "stories": stories, "kept": row["kept"]},
+            row["kept"],
+            stories,
+            has_interval=False,
         )
         for row in filters
     ]
@@ -111,7 +113,6 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
         Column("share", _("Of the complete"), "share"),
     )
     return Chart(
-        name="kept-by-filter",
         title=_("Kept by each filter"),
         finding=_("Every filter keeps %(share)s.") % {"share": percent(rows[0]["share"])}
         if len({row["kept"] for row in rows}) == 1
@@ -128,17 +129,18 @@ def kept_by_filter(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Cha
         ),
         columns=columns,
         rows=rows,
-        drawing=one_each(_("Kept"), columns, rows=rows, whole=None),
+        drawing=kept_of_each(columns, rows=rows, whole=None),
     )
 
 
 def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -> Chart:
     """Chart ``title`` and ``questions`` (label, value) of each of ``filters`` that names reasons."""
     rows = [
-        without_interval(
-            with_share(
-                {"name": share.label, "filter": row["title"], "dropped": share.value}, share.value, stories
-            )
+        with_share(
+            {"name": share.label, "filter": row["title"], "dropped": share.value},
+            share.value,
+            stories,
+            has_interval=False,
         )
         for row in filters
         for share in row["questions"]
@@ -153,7 +155,6 @@ def dropped_by_question(filters: Sequence[Mapping[str, Any]], *, stories: int) -
     finding = _("%(filter)s: most stories are dropped by “%(question)s”, %(dropped)s of %(stories)s.")
     finding = finding if worst["dropped"] else _("%(filter)s: no question drops a story.")
     return Chart(
-        name="dropped-by-question",
         title=_("Reasons for dropping, by question and filter"),
         finding=finding % {**worst, "question": worst["name"], "stories": stories},
         how=_(

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from dashboard.charts.base import Chart, Column, Row, drawing
+from dashboard.charts.base import Chart, Column, Row, Source, drawing
 
 MOST_HOURS = 72
 """With more hours than these, votes are counted by day."""
@@ -21,17 +21,14 @@ FARTHEST = 3
 """Times the time to the expected finish that the chart looks ahead."""
 
 
-def votes(
-    hourly: Mapping[int, int], *, now: datetime, minutes: Mapping[int, int] | None = None
-) -> Chart | None:
+def votes(source: Source) -> Chart | None:
     """Chart votes over time (UTC), in spans short enough to show bursts. None without votes.
 
-    ``hourly`` maps hours since 1970 to votes, and ``minutes`` minutes, for a short study. Only whole spans
-    are shown: the unfinished one would always look like a drop.
+    Only whole spans are shown: the unfinished one would always look like a drop.
     """
-    counts, size = _fine(minutes or {}, MOST_HOURS) or (hourly, 60)
+    counts, size = _counted(source, MOST_HOURS)
     step = _step(counts) if size == 60 else 1
-    running = int(now.timestamp() // 60) // (size * step)
+    running = int(source.begun_at.timestamp() // 60) // (size * step)
     counts = {span: count for span, count in counts.items() if count and span // step < running}
     if not counts:
         return None
@@ -49,7 +46,6 @@ def votes(
     at = date_format(datetime.fromisoformat(best["from"]), "DATETIME_FORMAT")
     found = {"votes": best["votes"], "at": at, "span": span}
     return Chart(
-        name="votes",
         title=_("Votes per %(span)s") % found,
         finding=_("Most votes per %(span)s: %(votes)s, from %(at)s on.") % found,
         how=_("Counted votes by time, without the current %(span)s. Times are UTC.") % found,
@@ -59,21 +55,13 @@ def votes(
     )
 
 
-def progress(
-    hourly: Mapping[int, int],
-    finish: Mapping[str, Any],
-    *,
-    wanted: int,
-    now: datetime,
-    minutes: Mapping[int, int] | None = None,
-) -> Chart | None:
-    """Chart all votes so far, and the forecast with its band up to the votes wanted. None without votes.
-
-    ``finish`` is that of :func:`dashboard.figures.forecast.finish`, computed at ``now``.
-    """
-    if not hourly:
+def progress(source: Source) -> Chart | None:
+    """Chart all votes so far, and the forecast with its band up to the votes wanted. None without votes."""
+    document, now = source.document, source.begun_at
+    if not document["hourly"]:
         return None
-    rows = _seen(*(_fine(minutes or {}, MOST_CORNERS) or (hourly, 60)), now)
+    finish, wanted = document["finish"], document["votes"]["wanted"]
+    rows = _seen(*_counted(source, MOST_CORNERS), now)
     counted = rows[-1]["votes"]
     ahead = _ahead(finish, counted=counted, wanted=wanted, now=now)
     columns = (
@@ -84,7 +72,6 @@ def progress(
         Column("high", _("to"), "count"),
     )
     return Chart(
-        name="progress",
         title=_("Votes so far, and the forecast"),
         finding=_promise(finish, counted, wanted),
         how=_(
@@ -117,12 +104,13 @@ def _counts(votes: Mapping[int, int], size: int) -> dict[int, int]:
     return counts
 
 
-def _fine(minutes: Mapping[int, int], most: int) -> tuple[Mapping[int, int], int] | None:
-    """Return votes by span and the span's minutes, if at most so many spans of minutes are enough."""
+def _counted(source: Source, most: int) -> tuple[Mapping[int, int], int]:
+    """Return votes by span, and the span's minutes: 1 or 10 if at most so many spans are enough, else 60."""
+    minutes = source.document["minutes"]
     for size in (1, 10):
         if minutes and max(minutes) // size - min(minutes) // size < most:
             return _counts(minutes, size), size
-    return None
+    return source.document["hourly"], 60
 
 
 def _seen(hourly: Mapping[int, int], size: int, now: datetime) -> list[Row]:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -20,13 +20,13 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import Against, Answers, JudgedStory
+from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
-from publishing.filters import DEFAULT_FILTER, Outcome, Verdict, get_filter
+from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
 from publishing.queries import asked_questions, snapshot
-from publishing.statistics.scored import ScoredTally
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
+from publishing.study_filters import filters_of
 
 MOST_MINUTES = 3 * 24 * 60
 """Votes over a longer time are counted by the hour alone."""
@@ -74,59 +74,77 @@ def figures(
     ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
     :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
-    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted``. ``finish``,
-    ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`. ``hourly``: votes by
-    :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days have them all.
+    :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (an old version
+    wants none beside those it has). ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`.
+    ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days
+    have them all.
     ``by_severity``: ``name``, ``generated``, ``complete`` and ``kept`` of the stories of each severity, in
     its order; empty if stories have no severity. ``started``: stories with some but not all of their votes.
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    comparison, people = Comparison(study.votes_per_story), PeopleTally()
-    scored = ScoredTally(study.protocol_name, study.votes_per_story)
-    statistics = StatisticsTally(asked_questions(study), scored=scored)
+    filters = filters_of(study, FILTERS)
+    comparison = Comparison(study.votes_per_story, filters)
+    people = PeopleTally(first=study.votes_per_story if study.most_votes else None)
+    rule = next(iter(filters.values()))
+    statistics = StatisticsTally(
+        asked_questions(study), study.protocol_name, study.votes_per_story, study.most_votes
+    )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=_REMEMBERED)(_reading(study))
-    started = 0
+    read = lru_cache(maxsize=_REMEMBERED)(_reading(study, rule))
+    started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
-        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against)
-        complete = verdict.outcome is not Outcome.INCOMPLETE
-        statistics.add(story, votes, verdict)
-        people.see(story.story_id, votes, judged.against, complete=complete)
-        if complete:
+        verdict, objections = read(tuple([vote.answers for vote in votes]), judged.against, judged.verdict)
+        verdict = verdict.for_version(is_old=story.is_old_version)
+        complete = verdict.is_complete
+        asked = rule.votes_wanted(objections, study.votes_per_story)
+        wanted += len(votes) if story.is_old_version else asked
+        statistics.add(story, votes, verdict, judged.decisions)
+        people.see(story.story_id, _without(written, votes), judged.against, complete=complete)
+        if complete and not story.is_old_version:
             comparison.add(
                 [(vote.annotator, questions) for vote, questions in zip(votes, objections, strict=True)],
                 judged.verdict,
             )
-        started += len(votes) > 0 and not complete
+        started += len(votes) > 0 and verdict.outcome is Outcome.INCOMPLETE
         by_minute.update([vote.submitted_at[:16] for vote in votes])
-        if story.severity_original is not None:
+        if story.severity_original is not None and not story.is_old_version:
             severities[story.severity_original][verdict.outcome] += 1
     minutes = Counter(
         {int(datetime.fromisoformat(f"{at}Z").timestamp()) // 60: votes for at, votes in by_minute.items()}
     )
-    document, persons = _document(study, statistics, comparison, people, minutes, now=now)
+    document, persons = _document(statistics, comparison, people, minutes, wanted, now=now)
     return document | {"by_severity": _by_severity(severities), "started": started}, persons
 
 
+def _without(written: Collection[str], votes: Sequence[CountedVote]) -> Sequence[CountedVote]:
+    """Return the votes without answers in words, which are seldom the same."""
+    if not written:
+        return votes
+    return [
+        vote._replace(answers=tuple(one for one in vote.answers if one.question not in written))
+        for vote in votes
+    ]
+
+
 def _document(
-    study: Study,
     statistics: StatisticsTally,
     comparison: Comparison,
     people: PeopleTally,
     minutes: Counter[int],
+    wanted: int,
     *,
     now: datetime,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     agreement, filters, persons = statistics.document(), comparison.document(), people.document()
     fared = agreement["stories"]
-    by_default = next(row for row in filters["filters"] if row["name"] == DEFAULT_FILTER)
+    by_default = filters["filters"][0]
     hourly: Counter[int] = Counter()
     for minute, votes in minutes.items():
         hourly[minute // 60] += votes
-    counted, wanted = hourly.total(), fared["generated"] * study.votes_per_story
+    counted = hourly.total()
     document = {
         "verdicts": {
             "stories": fared["generated"],
@@ -159,14 +177,14 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
     ]
 
 
-def _reading(study: Study) -> Callable[[Answers, Against], tuple[Verdict, list[frozenset[str]]]]:
+def _reading(
+    study: Study, verdict_of: StoryFilter
+) -> Callable[[Answers, Against, str], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
-    verdict_of = get_filter(DEFAULT_FILTER)
 
-    def read(votes: Answers, against: Against) -> tuple[Verdict, list[frozenset[str]]]:
-        verdict = verdict_of(
-            votes, votes_per_story=study.votes_per_story, counts_against=against.__contains__
-        )
+    def read(votes: Answers, against: Against, decision: str) -> tuple[Verdict, list[frozenset[str]]]:
+        least, counts_against = study.votes_per_story, against.__contains__
+        verdict = verdict_of(votes, votes_per_story=least, counts_against=counts_against, decision=decision)
         return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
 
     return read

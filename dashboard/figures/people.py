@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from publishing.files.rows import CountedVote
@@ -57,16 +57,20 @@ class _Person:
 
     def see(self, story_id: str, vote: CountedVote) -> None:
         self.seconds.append(vote.seconds_on_task)
-        self.forms[vote.answers] += 1
-        if self.usual is None or self.forms[vote.answers] > self.forms[self.usual]:
-            self.usual, self.usual_on = vote.answers, []
-        if vote.answers == self.usual and len(self.usual_on) < SHOWN:
-            self.usual_on.append(story_id)
+        if vote.answers:  # else words only, which nobody repeats
+            self._see_form(story_id, vote.answers)
         entry = (-vote.seconds_on_task, story_id)
         if len(self.fastest) < SHOWN:
             heapq.heappush(self.fastest, entry)
         elif entry > self.fastest[0]:
             heapq.heapreplace(self.fastest, entry)
+
+    def _see_form(self, story_id: str, answers: tuple[Choice, ...]) -> None:
+        self.forms[answers] += 1
+        if self.usual is None or self.forms[answers] > self.forms[self.usual]:
+            self.usual, self.usual_on = answers, []
+        if answers == self.usual and len(self.usual_on) < SHOWN:
+            self.usual_on.append(story_id)
 
     def see_compared(self, story_id: str, found: _Compared) -> None:
         self.compared += 1
@@ -85,7 +89,9 @@ class PeopleTally:
     forms that each handed in; not with stories.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, first: int | None = None) -> None:
+        """``first``: with an adaptive number, how many votes of a story are compared, complete or not."""
+        self._first = first
         self._people: defaultdict[str, _Person] = defaultdict(_Person)
         self._beside = lru_cache(maxsize=_REMEMBERED)(_beside_the_others)
 
@@ -95,7 +101,9 @@ class PeopleTally:
         """Add a story with its counted votes, the choices that count against it, and its completeness."""
         for vote in votes:
             self._people[vote.annotator].see(story_id, vote)
-        if complete and len(votes) > 1:
+        compared = len(votes) >= self._first if self._first else complete
+        votes = votes[: self._first]
+        if compared and len(votes) > 1:
             found = self._beside(tuple([vote.answers for vote in votes]), against)
             for vote, beside in zip(votes, found, strict=True):
                 self._people[vote.annotator].see_compared(story_id, beside)
@@ -134,8 +142,6 @@ class PeopleTally:
 
 @dataclass(frozen=True, slots=True)
 class _Totals:
-    """Figures of all participants together."""
-
     votes: int
     median_seconds: float | None
     compared: int
@@ -158,7 +164,8 @@ class _Totals:
 def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
     votes = len(person.seconds)
     # Of two forms handed in equally often the first in order, so that the same votes say the same.
-    form, same = min(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
+    same_forms = sorted(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
+    form, same = same_forms[0] if same_forms else ((), 0)
     found: dict[str, Any] = {
         "pseudonym": name,
         "votes": votes,

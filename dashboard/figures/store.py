@@ -4,9 +4,10 @@ They live in the shared cache and in no table: nothing is published from them, a
 of work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from django.core.cache import caches
@@ -51,11 +52,10 @@ def latest_of(studies: Sequence[Study]) -> dict[int, Figures]:
     return {keys[key]: figures for key, figures in found.items()}
 
 
-def people(study: Study) -> list[dict[str, Any]]:
-    """Return every participant's figures in the order of pages, each as in ``PeopleTally.document``."""
-    places = _places(study)
-    pages = range(1, max(places.values(), default=0) + 1)
-    return [person for page in pages for person in people_on(study, page)]
+def people(study: Study) -> Iterator[dict[str, Any]]:
+    """Yield every participant's figures in the order of pages, each as in ``PeopleTally.document``."""
+    for page in range(1, max(_places(study).values(), default=0) + 1):
+        yield from people_on(study, page)
 
 
 def people_on(study: Study, page: int) -> list[dict[str, Any]]:
@@ -77,14 +77,9 @@ def person(study: Study, pseudonym: str) -> dict[str, Any] | None:
 
 
 def flagged(study: Study) -> dict[str, list[str]]:
-    """Return the flags of flagged participants by pseudonym. Flagged ones are on the first pages."""
-    found: dict[str, list[str]] = {}
-    for page in range(1, max(_places(study).values(), default=0) + 1):
-        people = people_on(study, page)
-        found |= {person["pseudonym"]: person["flags"] for person in people if person["flags"]}
-        if not people or not people[-1]["flags"]:
-            break
-    return found
+    """Return the flags of flagged participants by pseudonym; they come first on the pages."""
+    first = takewhile(lambda person: person["flags"], people(study))
+    return {person["pseudonym"]: person["flags"] for person in first}
 
 
 def _places(study: Study) -> dict[str, int]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
@@ -12,9 +13,10 @@ from annotation.rules import paid_seconds
 from dashboard.figures import flags
 from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
-from publishing.filters import DEFAULT_FILTER, FILTERS
-from publishing.statistics.labels import ALL
+from publishing.filters import FILTERS
+from publishing.statistics.answered import ALL
 from publishing.statistics.scored import TABLES, Cell
+from publishing.study_filters import filters_of
 
 COEFFICIENTS = {
     "percent": gettext_lazy("Pairs that agree"),
@@ -66,28 +68,18 @@ def rating_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any
 
 
 def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return every table of agreement and other statistics with its words, leaving out empty ones."""
-    statistics, selects = document["statistics"], study.protocol.resolution == "filter"
-    coefficients = _(
-        "Complete stories. 1 is full agreement. Kappa, alpha and AC1 are 0 at chance level; pairs that agree "
-        "are a plain share. Brackets show the interval (95 %) of a bootstrap over stories."
-    )
-    ratings = _(
-        "Items with all their ratings. Alpha is Krippendorff’s ordinal one, AC2 is Gwet’s with quadratic "
-        "weights; both are 0 at chance level, and near ratings agree in part. Brackets show the interval "
-        "(95 %) of a bootstrap over items."
-    )
-    heading = _("Agreement before the filter") if selects else _("Agreement by question")
+    """Return every table of agreement and other statistics, the latter with their words; no empty ones."""
+    statistics = document["statistics"]
     titles = {question.key: str(question.title) for question in study.protocol.questions}
     found = [
-        _measured("agreement", heading, coefficients, _("Stories"), agreement_rows(study, document)),
-        _measured("ratings", _("Ratings"), ratings, _("Items"), rating_rows(study, document)),
+        _measured("agreement", _("Stories"), agreement_rows(study, document)),
+        _measured("ratings", _("Items"), rating_rows(study, document)),
     ]
     for key, table in TABLES.items():
         if key not in statistics:
             continue
         rows = [
-            (titles.get(kind, kind) or _("All questions"), [_cell(cell) for cell in cells])
+            (titles.get(kind, kind) or _("All"), [_cell(cell) for cell in cells])
             for kind, cells in table.rows(statistics[key])
         ]
         heading, explanation = translation.gettext(table.heading), translation.gettext(table.explanation)
@@ -96,9 +88,7 @@ def measures(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [table for table in found if table["rows"]]
 
 
-def _measured(
-    key: str, heading: str, explanation: str, number: str, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _measured(key: str, number: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a table of coefficients, the number of units first, with the reasons why some are undefined."""
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -108,9 +98,6 @@ def _measured(
     units = [{"label": number, "value": row["stories"], "whole": True} for row in rows]
     return {
         "key": key,
-        "heading": heading,
-        "named": _("Question"),
-        "explanation": explanation,
         "rows": [(row["title"], [unit, *row["cells"]]) for row, unit in zip(rows, units, strict=True)],
         "undefined": [{"reason": reason, "titles": [*titles]} for reason, titles in reasons.items()],
     }
@@ -193,17 +180,12 @@ def person_row(
                     for option, share in _in_order(question, person["options"].get(question.key, {}))
                 ],
             }
-            for question in study.protocol.questions
+            for question in study.protocol.chosen
             for labels in [{known.key: str(known.label) for known in question.options}]
         ],
         "pay": hourly_pay(study.pay_rate, median_seconds, person["median_seconds"]),
         "flagged": [
-            {
-                "name": name,
-                "title": flags.title(name),
-                "why": flags.explained(name, person, median_seconds),
-                "evidence": person["evidence"].get(name, []),
-            }
+            {"name": name, "title": flags.title(name), "evidence": person["evidence"].get(name, [])}
             for name in person["flags"]
         ],
     }
@@ -211,24 +193,21 @@ def person_row(
 
 def compared_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the page's comparison of filters: a row per filter, the model last."""
-    rows = []
+    rows, filters = [], filters_of(study, FILTERS)
     for row in document["filters"]:
-        rule, is_default = FILTERS.get(row["name"]), row["name"] == DEFAULT_FILTER
-        title, sentence = (
-            rule.localized(study.votes_per_story) if rule else (_("Dawid and Skene’s model"), "")
-        )
+        rule, is_default = filters.get(row["name"]), row["name"] == next(iter(filters))
         rows.append(
             {
                 **row,
-                "title": title,
-                "rule": sentence,
-                "is_default": is_default,
+                "title": capfirst(rule.localized_title if rule else _("Dawid and Skene’s model")),
+                "rule": rule.localized_rule(study.votes_per_story) if rule else "",
+                "validates": bool(rule and rule.validates),
                 "is_model": row["name"] == MODEL,
                 "share": row["kept"] / document["stories"] if document["stories"] else 0.0,
                 "questions": [
                     Share.of(str(question.title), dropped.get(question.key, 0), document["stories"], url)
                     for dropped in [row.get("dropped_by_question", {})]
-                    for question in study.protocol.questions
+                    for question in study.protocol.chosen  # words drop no story
                     # The story list searches by the default filter alone.
                     for url in [stories_address(study, dropped_by=question.key) if is_default else ""]
                 ],

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.cache import caches
 from django.core.mail import get_connection
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
@@ -18,6 +17,7 @@ from annotation.actions.studies import lacks_checks
 from annotation.design import fills_exactly
 from annotation.models import Story, Study
 from annotation.strata import fill_of_strata
+from dashboard.people.listing import given_to_nobody
 from dashboard.quality.hidden_checks import too_few_checks
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent
@@ -31,13 +31,11 @@ MAIL_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the checklist: its state, its label, and the page that completes it (empty: none does)."""
+    """A step of the checklist: its state and its label. ``_checklist.html`` links to what completes it."""
 
     code: str
     done: bool
     text: str
-    url: str
-    link: str
     blocks: bool = True
 
     @property
@@ -71,33 +69,30 @@ def check_opening(study: Study, accepted: Sequence[str]) -> list[Step]:
 
 def checklist(study: Study) -> list[Step]:
     """Return the steps that a study needs, and those that a real one should have; constant in its size."""
-    own = reverse("dashboard:settings", args=[study.slug])
     has_stories = Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].exists()
     test = {
         Study.Gate.NOT_REQUIRED: _("No test is required"),
         Study.Gate.MISSING: _("A test with an answer key, or the decision to have no test"),
     }.get(Study.Gate(study.gate), _("A test with an answer key"))
+    given = _("A participant for every story. Given to nobody so far: %s")
     return [
-        Step("consent", study.consent_version > 0, _("A consent text"), f"{own}#consent", _("Write it")),
-        Step("test", study.gate != Study.Gate.MISSING, test, f"{own}#test", _("Choose or add the test")),
-        Step(
-            "stories",
-            has_stories,
-            _("Stories to judge"),
-            reverse("dashboard:import_stories", args=[study.slug]),
-            _("Import stories"),
-        ),
+        Step("consent", study.consent_version > 0, _("A consent text")),
+        Step("test", study.gate != Study.Gate.MISSING, test),
+        Step("stories", has_stories, _("Stories to judge")),
         *_checks(study),
+        *([Step("given", False, given % left, blocks=False)] if (left := given_to_nobody(study)) else []),
         *([] if study.environment == Environment.REHEARSAL else _of_real_studies(study)),
     ]
 
 
 def _of_real_studies(study: Study) -> list[Step]:
     """Return the steps that only people need, whom a test run does not have."""
-    own = reverse("dashboard:settings", args=[study.slug])
     before, _contact, after = sample_consent().partition("{contact}")
     text, failure = newest_consent(study), mail_failure()
     is_example = text.startswith(before) and text.endswith(after)
+    consent = _("A consent text of your own")
+    if is_example:
+        consent = _("A consent text of your own: it is still our example")
     to_files = settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend"
     mail = _("Mails are written to files; none is sent") if to_files else _("This site sends mail")
     mail = _("Mail that can be sent: %s") % failure if failure else mail
@@ -105,37 +100,16 @@ def _of_real_studies(study: Study) -> list[Step]:
     contact = _("Participants can write to %(contact)s")
     if not is_read:
         contact = _("A contact address that somebody reads: nobody reads %(contact)s")
+    said = {"rate": study.pay_rate, "currency": study.currency}
     pay = (
         _("Pay of %(rate)s %(currency)s an hour") if study.pay_rate else _("Pay: participants read “unpaid”")
     )
     return [
-        Step(
-            "contact",
-            is_read,
-            contact % {"contact": study.contact},
-            f"{own}#id_contact",
-            _("Change the contact"),
-        ),
-        Step(
-            "consent_edited",
-            not is_example,
-            _("A consent text of your own: it is still our example")
-            if is_example
-            else _("A consent text of your own"),
-            f"{own}#consent",
-            _("Edit the consent text"),
-            blocks=False,
-        ),
-        Step(
-            "pay",
-            bool(study.pay_rate),
-            pay % {"rate": study.pay_rate, "currency": study.currency},
-            f"{own}#id_pay_rate",
-            _("Set the pay"),
-            blocks=False,
-        ),
+        Step("contact", is_read, contact % {"contact": study.contact}),
+        Step("consent_edited", not is_example, consent, blocks=False),
+        Step("pay", bool(study.pay_rate), pay % said, blocks=False),
         *_design(study),
-        Step("mail", not (failure or to_files), mail, "", "", blocks=False),
+        Step("mail", not (failure or to_files), mail, blocks=False),
     ]
 
 
@@ -146,8 +120,7 @@ def _design(study: Study) -> list[Step]:
         return []
     each = ", ".join(f"{each.name}: {each.participants.normalize():.4g}" for each in strata)
     text = _("A design that comes out exactly. Its strata need different numbers of participants: %s") % each
-    url = reverse("dashboard:design", args=[study.slug])
-    return [Step("design", False, text, url, _("Change the design"), blocks=False)]
+    return [Step("design", False, text, blocks=False)]
 
 
 def proxies_step(request: HttpRequest) -> list[Step]:
@@ -159,7 +132,7 @@ def proxies_step(request: HttpRequest) -> list[Step]:
         "Proxies counted correctly: PROXIES is %(set)s, but your request came through %(hops)s, so limits "
         "hold for the wrong clients (see Limits in the operators’ guide)"
     )
-    return [Step("proxies", False, text % {"set": settings.PROXIES, "hops": hops}, "", "", blocks=False)]
+    return [Step("proxies", False, text % {"set": settings.PROXIES, "hops": hops}, blocks=False)]
 
 
 def mail_failure() -> str:
@@ -184,5 +157,4 @@ def _checks(study: Study) -> list[Step]:
     text = _("Hidden checks with known answers, one in each %(every)s stories") % {"every": study.check_every}
     few = too_few_checks(study)
     text += f". {few}" if few else ""
-    own = reverse("dashboard:hidden_checks", args=[study.slug])
-    return [Step("checks", not lacks_checks(study), text, own, _("Set the known answers"))]
+    return [Step("checks", not lacks_checks(study), text)]

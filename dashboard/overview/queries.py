@@ -9,6 +9,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation import rules
+from annotation.deciding import span
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
 from annotation.models import Assignment, Enrollment, ReviewItem, Skip, Story, Study, Vote
@@ -23,6 +24,7 @@ from dashboard.recruitment.queries import open_mismatches
 from dashboard.settings.forms import SettingsForm
 from dashboard.stories.queries import ANY
 from publishing.filters import filters_for
+from publishing.study_filters import filters_of
 from qualification.models import TESTS, Round, RoundStory
 from qualification.rates import rates_of
 
@@ -97,33 +99,23 @@ def votes_in_the_last_hour(study: Study, *, now: datetime) -> int:
 
 
 def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:
-    """Return the first 50 active leases by their end, and whether there are more."""
-    held = (
+    """Return the first 50 active leases by their end (``ran_out``: it is over), and if there are more."""
+    held = list(
         Assignment.objects.filter(enrollment__study=study, state=Assignment.State.LEASED)
+        .annotate(ran_out=Q(lease_expires_at__lte=now))
         .select_related("story", "enrollment")
         .order_by("lease_expires_at", "pk")[: LEASES_SHOWN + 1]
     )
-    rows = [
-        {
-            "number": assignment.pk,
-            "pseudonym": assignment.enrollment.pseudonym,
-            "story_id": assignment.story.story_id,
-            "served_at": assignment.served_at,
-            "lease_expires_at": assignment.lease_expires_at,
-            "ran_out": assignment.lease_expires_at <= now,
-        }
-        for assignment in held
-    ]
-    return {"rows": rows[:LEASES_SHOWN], "more": len(rows) > LEASES_SHOWN}
+    return {"rows": held[:LEASES_SHOWN], "more": len(held) > LEASES_SHOWN}
 
 
 def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
-    """Count, by question of the protocol, the complete stories with an answer against them."""
+    """Count, by question of the protocol, the complete stories that it drops; words drop none."""
     complete = verdicts["kept"] + verdicts["dropped"]
     dropped = verdicts["dropped_by_question"]
     return [
         Share.of(str(question.title), dropped.get(question.key, 0), complete, url)
-        for question in study.protocol.questions
+        for question in study.protocol.chosen
         for url in [stories_address(study, dropped_by=question.key)]
     ]
 
@@ -140,19 +132,19 @@ def lint_of(study: Study, document: Mapping[str, Any]) -> list[Share]:
 
 def opening_figures(study: Study) -> dict[str, Any]:
     """Return what a draft would open with: its numbers, and the settings that then stay fixed."""
-    stories = Story.objects.filter(study=study, role=Story.Role.MAIN).count()
+    stories = Story.objects.filter(study=study).wanted().count()
     rounds = RoundStory.objects.filter(round__study=study, round__state=Round.State.ACTIVE)
     is_test = Q(round__kind__in=TESTS)
     fixed = fixed_settings(state=Study.State.OPEN, has_stories=bool(stories)).keys()
-    follows, offered = study.protocol.follows, filters_for(study.protocol_name)
+    follows, offered = study.protocol.follows, filters_of(study, filters_for(study.protocol_name))
     return {
         "stories": stories,
-        "votes": stories * study.votes_per_story,
+        "votes": span(stories * study.votes_per_story, stories * study.slots_per_story),
         "warnings": Story.objects.filter(study=study, lint_findings__isnull=False).main().distinct().count(),
         "warnings_url": stories_address(study, lint=ANY),
         **rounds.aggregate(test=Count("pk", filter=is_test), practice=Count("pk", filter=~is_test)),
         "published_votes": follows.votes if follows and follows.votes != study.votes_per_story else None,
-        "filters": [(rule.name, rule.localized(study.votes_per_story)[0]) for rule in offered.values()],
+        "filters": [(rule.name, rule.localized_title) for rule in offered.values()],
         "fixed": [str(field.label) for name, field in SettingsForm.base_fields.items() if name in fixed],
     }
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
-from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
@@ -38,22 +37,6 @@ Others = Mapping[tuple[int, str, str], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One answer in words; ``others`` has (option, count of others who chose it), the most chosen first.
-
-    ``seconds`` is how long it took, None if not known.
-
-    ``stands_alone``: others answered the question, and none of them the same.
-    """
-
-    row: str
-    own: str
-    others: list[tuple[str, int]]
-    stands_alone: bool
-    seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class GroupMembership:
     """A participant's relation to one group; ``grant`` is None if they were never put into it."""
 
@@ -72,32 +55,17 @@ class GroupMembership:
         return self.grant is not None and self.grant.state not in OUT
 
 
-def story_address(study: Study, story_id: str) -> str:
-    """Return the address of the researchers' page about a story."""
-    try:
-        return reverse("dashboard:story", args=[study.slug, story_id])
-    except NoReverseMatch:
-        return ""
-
-
 def answer_rows(
     study: Study, enrollment: Enrollment, votes: Sequence[Vote], passed: Mapping[int, bool]
 ) -> list[dict[str, Any]]:
-    """Return these votes of a participant, each with a list of :class:`Cell` per question. One query.
+    """Return these votes of a participant, each with a list of :func:`_cells` per question. One query.
 
     ``passed`` says which answers to hidden checks passed. Those stand without anybody else's answers.
     """
     main = [vote.assignment.story_id for vote in votes if vote.assignment.story.role == Story.Role.MAIN]
     others = _others(enrollment, main) if main else {}
     return [
-        {
-            "vote": vote,
-            "story_id": vote.assignment.story.story_id,
-            "address": story_address(study, vote.assignment.story.story_id),
-            "state": vote.assignment.get_state_display(),
-            "cells": _cells(study.protocol, vote, others),
-            "passed": passed.get(vote.pk),
-        }
+        {"vote": vote, "cells": _cells(study.protocol, vote, others), "passed": passed.get(vote.pk)}
         for vote in votes
     ]
 
@@ -210,7 +178,7 @@ def memberships_of(person: Enrollment) -> list[GroupMembership]:
 def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:
     theirs = Vote.objects.counted().filter(assignment__story__in=stories)
     rows = (
-        Answer.objects.filter(vote__in=theirs.exclude(assignment__enrollment=enrollment))
+        Answer.objects.filter(vote__in=theirs.exclude(assignment__enrollment=enrollment), words="")
         .order_by()
         .values_list("vote__assignment__story", "question", "row", "option")
         .annotate(people=Count("pk"))
@@ -221,20 +189,26 @@ def _others(enrollment: Enrollment, stories: Collection[int]) -> Others:
     return found
 
 
-def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[Cell]]:
-    """Return the answers of a vote, by question of the form and its rows."""
+def _cells(protocol: Protocol, vote: Vote, others: Others) -> list[list[dict[str, Any]]]:
+    """Return the answers of a vote in words, by question of the form and its rows.
+
+    ``others``: (option, number of others who chose it), the most chosen first. ``stands_alone``: others
+    answered the question, and none of them the same. ``seconds``: how long it took, None if not known.
+    """
     story = vote.assignment.story
     item = protocol.parse(story.content)
     given = {answer.choice.field: answer for answer in vote.answers.all()}
-    columns: list[list[Cell]] = [[] for _question in protocol.questions]
+    columns: list[list[dict[str, Any]]] = [[] for _question in protocol.questions]
     for asked in protocol.cells(item):
+        if protocol.open_table and asked.field not in given:
+            continue
         answer, labels, theirs = given.get(asked.field), asked.labels, others.get((story.pk, *asked.key), {})
-        own, seconds = (answer.option, answer.seconds) if answer else ("", None)
+        own, seconds = (answer.choice.option, answer.seconds) if answer else ("", None)
         ordered = sorted(theirs.items(), key=lambda entry: (-entry[1], entry[0]))
         named = [(labels.get(option, option), people) for option, people in ordered]
         alone = bool(own and theirs and own not in theirs)
-        cell = Cell(str(asked.row.label or ""), labels.get(own, own), named, alone, seconds)
-        columns[asked.number - 1].append(cell)
+        cell = {"row": asked.row.label, "own": labels.get(own, own), "others": named}
+        columns[asked.number - 1].append(cell | {"stands_alone": alone, "seconds": seconds})
     return columns
 
 
@@ -262,41 +236,28 @@ _OWN_STEPS = (
 """Events after which a researcher's open form is outdated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retaking:
-    """A participant's tests and visits, and whether they may retake the test.
+def retaking_of(person: Enrollment) -> dict[str, Any]:
+    """Return the participant's tests and visits from platforms, and whether they may retake the test.
 
     ``two_visits``: an unproven visit hands in the test of an earlier one, perhaps of another person.
+    ``is_consent``: it is about consent alone, since the study has no test of its own. ``seen``: that of
+    :func:`dashboard.actions.let_take_test_again`.
     """
-
-    attempts: list[Attempt]
-    visits: list[Visit]
-    unproven: int
-    two_visits: bool
-    is_possible: bool
-    is_consent: bool
-    """It is about consent alone: the study has no test of its own."""
-    seen: int
-    """The number of the person's newest step towards the test, or of its being given back; 0: none."""
-
-
-def retaking_of(person: Enrollment) -> Retaking:
-    """Return the participant's tests, and visits from platforms as far as they are known here."""
     seen = newest_step(person)  # first: what comes after it has not been seen
     attempts = list(Attempt.objects.filter(enrollment=person).select_related("round"))
     has_test = person.study.gate != Study.Gate.NOT_REQUIRED
     began: dict[str, Any] = {Enrollment.State.CONSENTED: bool(attempts), Enrollment.State.INVITED: False}
     has_something = began.get(person.state, has_test or person.state == Enrollment.State.DECLINED)
     visits = Visit.objects.filter(enrollment=person, campaign__isnull=False)
-    return Retaking(
-        attempts=attempts,
-        visits=list(visits.select_related("campaign", "session", "submission").order_by("pk")),
-        unproven=unproven_visits(person).count(),
-        two_visits=visits.filter(CARRIED, session__state="open", session__identity_claimed=True).exists(),
-        is_possible=person.state in rules.BEFORE_OR_AFTER_TEST and bool(has_something),
-        is_consent=not has_test,
-        seen=seen,
-    )
+    return {
+        "attempts": attempts,
+        "visits": list(visits.select_related("campaign", "session", "submission").order_by("pk")),
+        "unproven": unproven_visits(person).count(),
+        "two_visits": visits.filter(CARRIED, session__state="open", session__identity_claimed=True).exists(),
+        "is_possible": person.state in rules.BEFORE_OR_AFTER_TEST and bool(has_something),
+        "is_consent": not has_test,
+        "seen": seen,
+    }
 
 
 def newest_step(person: Enrollment) -> int:

@@ -6,15 +6,16 @@ before.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Case, Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Greatest
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Enrollment, Study, VoteExclusion
+from annotation.models import HELD, UNANSWERED, Assignment, Enrollment, Story, Study, VoteExclusion
 from annotation.rules import PSEUDONYM_PREFIX
 from dashboard.figures import store
 from qualification.models import Attempt
@@ -56,21 +57,14 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A line of the list. ``test``: ``passed``, ``failed``, ``begun``, or empty."""
-
-    enrollment: Enrollment
-    is_excluded: bool
-    test: str
-    seen_at: datetime | None
-    flags: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class PeoplePage:
-    """A page of the list. ``next``: the id of its last line, 0 at the end; ``found``: all matches."""
+    """A page of the list. ``next``: the id of its last line, 0 at the end; ``found``: all matches.
 
-    rows: list[Person]
+    ``rows`` are enrollments with ``is_excluded``, ``test`` (``passed``, ``failed``, ``begun``, or None),
+    ``seen_at`` and ``flags``.
+    """
+
+    rows: list[Any]
     next: int
     found: int
 
@@ -87,10 +81,29 @@ def people_page(study: Study, search: Search, *, size: int = PAGE) -> PeoplePage
     fitting = _fitting(study, search, flagged)
     found = fitting.count()
     fitting = fitting.filter(pk__lt=search.before) if search.before else fitting
-    people = list(fitting.order_by("-pk")[: size + 1])
-    more = len(people) > size
-    people = people[:size]
-    return PeoplePage(_listed(people, flagged), people[-1].pk if more else 0, found)
+    listed = list(_described(fitting).order_by("-pk")[: size + 1])
+    people = listed[:size]
+    for person in people:
+        person.flags = flagged.get(person.pseudonym, [])
+    return PeoplePage(people, people[-1].pk if len(listed) > size else 0, found)
+
+
+def progress_of(people: QuerySet[Enrollment]) -> QuerySet[Any]:
+    """Count, for those who were given stories by name, these, the ``answered`` and the ones ``left``."""
+    given = Q(assignments__given=True)
+    done, left = ~Q(assignments__state__in=UNANSWERED), Q(assignments__state__in=HELD)
+    found = people.filter(given_items=True).order_by("-pk")
+    return found.annotate(
+        given=Count("assignments", filter=given),
+        answered=Count("assignments", filter=given & done),
+        left=Count("assignments", filter=given & left),
+    )
+
+
+def given_to_nobody(study: Study) -> int:
+    """Count the stories that nobody is given or has answered, if the study serves only given ones."""
+    taken = Exists(Assignment.objects.living().filter(story=OuterRef("pk")))
+    return Story.objects.wanted().filter(~taken, study=study).count() if study.only_given else 0
 
 
 def undecided_people(study: Study) -> QuerySet[Enrollment]:
@@ -137,24 +150,18 @@ def steps_of(study: Study) -> dict[str, Q | Exists]:
     }
 
 
-def _listed(people: list[Enrollment], flagged: Mapping[str, list[str]]) -> list[Person]:
-    attempts = Attempt.objects.standing().filter(enrollment__in=people).order_by("pk")
-    words = {None: "begun", True: "passed", False: "failed"}  # of the newest test
-    tests = {person: words[passed] for person, passed in attempts.values_list("enrollment", "passed")}
-    visits = Visit.objects.filter(enrollment__in=people).order_by().values("enrollment")
-    seen = dict(visits.annotate(at=Max("arrived_at")).values_list("enrollment", "at"))
-    standing = VoteExclusion.objects.in_force().of_people().filter(enrollment__in=people)
-    excluded = set(standing.values_list("enrollment", flat=True))
-    return [
-        Person(
-            enrollment=person,
-            is_excluded=person.pk in excluded,
-            test=tests.get(person.pk, ""),
-            seen_at=max(
-                filter(None, [seen.get(person.pk), person.last_submitted_at, person.consented_at]),
-                default=None,
-            ),
-            flags=flagged.get(person.pseudonym, []),
-        )
-        for person in people
-    ]
+def _described(people: QuerySet[Enrollment]) -> QuerySet[Enrollment, Any]:
+    """Annotate the columns of the list: the newest test, the last visit, answer or consent."""
+    words = Case(
+        When(passed=True, then=Value("passed")),
+        When(passed=False, then=Value("failed")),
+        default=Value("begun"),
+    )
+    attempts = Attempt.objects.standing().filter(enrollment=OuterRef("pk")).order_by("-pk")
+    visits = Visit.objects.filter(enrollment=OuterRef("pk")).order_by().values("enrollment")
+    arrived = Subquery(visits.annotate(at=Max("arrived_at")).values("at"))
+    return people.annotate(
+        is_excluded=_is_excluded(),
+        test=Subquery(attempts.annotate(word=words).values("word")[:1]),
+        seen_at=Greatest(arrived, "last_submitted_at", "consented_at"),
+    )

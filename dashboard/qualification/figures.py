@@ -2,15 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
-from django.utils.translation import ngettext
 
 from annotation.models import Enrollment, Study
-from annotation.protocols.base import field_name
 from annotation.protocols.multiple_choice.quiz import QUIZ
+from annotation.protocols.questions import FormCell, field_name
 from publishing.statistics.intervals import wilson
 from qualification.drift import Halves, corrected, quickens, rises
 from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
@@ -20,41 +18,25 @@ Chosen = Mapping[tuple[int, str], Mapping[str, int]]
 """Numbers of people who chose each option, by round story (its primary key) and form field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An answer to a question of the test; ``share`` is its share of all answers, 0..1."""
+def chosen_in(round: Round) -> dict[int, list[dict[str, Any]]]:
+    """Return, by position in the round, the questions about a story and what people chose at first.
 
-    label: str
-    people: int
-    share: float
-    accepted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about a test story, with every option in the order of the form."""
-
-    title: str
-    options: list[Option]
-
-
-def chosen_in(round: Round) -> dict[int, list[Asked]]:
-    """Return, by position in the round, the options that people chose in their first attempts or turns.
-
-    Empty without attempts. ``accepted`` follows the newest key, which is frozen while there are attempts.
-    Five queries; the one over all answers is cached.
+    A question has its ``title`` and all ``options`` of the form. An option has its ``label``, ``people``,
+    their ``share`` of all answers (0..1), and ``accepted``, by the newest key, which is frozen while there
+    are attempts. Empty without attempts. Five queries; the one over all answers is cached.
     """
     chosen = _chosen(round)
     if not chosen:
         return {}
     newest = round.keys.order_by("version").last()
     accepted = newest.accepted if newest else {}
-    found: dict[int, list[Asked]] = {}
+    found: dict[int, list[dict[str, Any]]] = {}
     for entry in round.round_stories.select_related("story__study").order_by("position"):
+        right = accepted.get(entry.pk, {})
         found[entry.position] = [
-            Asked(cell.title, _options(cell.options, chosen.get((entry.pk, cell.field), {}), right))
+            {"title": cell.title, "options": _options(cell, given, right.get(cell.field, ()))}
             for cell in entry.story.cells
-            for right in [accepted.get(entry.pk, {}).get(cell.field, ())]
+            for given in [chosen.get((entry.pk, cell.field), {})]
         ]
     return found
 
@@ -122,16 +104,16 @@ def _counted(answers: QuerySet[AttemptAnswer] | QuerySet[PracticeAnswer]) -> Cho
     return found
 
 
-def _options(offered: Any, chosen: Mapping[str, int], accepted: Collection[str]) -> list[Option]:
-    everybody = sum(chosen.values())
+def _options(cell: FormCell, chosen: Mapping[str, int], accepted: Collection[str]) -> list[dict[str, Any]]:
+    everybody = sum(chosen.values()) or 1
     return [
-        Option(
-            str(option.label),
-            chosen.get(option.key, 0),
-            chosen.get(option.key, 0) / everybody if everybody else 0.0,
-            option.key in accepted,
-        )
-        for option in offered
+        {
+            "label": label,
+            "people": chosen.get(key, 0),
+            "share": chosen.get(key, 0) / everybody,
+            "accepted": key in accepted,
+        }
+        for key, label in cell.labels.items()
     ]
 
 
@@ -148,23 +130,11 @@ def notes_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     return [*_too_hard(study, rates), *_known(study, rates)]
 
 
-def alone_of(study: Study, rates: RoundRates) -> str:
-    """Name the question, or tied questions, that most often failed people alone; empty if none did."""
+def alone_of(study: Study, rates: RoundRates) -> dict[str, Any]:
+    """Return the ``questions`` that failed most people alone (several if tied), and how many: ``most``."""
     most = max((rate.alone for rate in rates.questions), default=0)
-    if not most:
-        return ""
     worst = [_named(study, rate, rates.round) for rate in rates.questions if rate.alone == most]
-    if len(worst) > 1:
-        return ngettext(
-            "%(questions)s: each of these answers alone failed %(n)s attempt.",
-            "%(questions)s: each of these answers alone failed %(n)s attempts.",
-            most,
-        ) % {"questions": "; ".join(worst), "n": most}
-    return ngettext(
-        "%(question)s: this answer alone failed %(n)s attempt, more than any other.",
-        "%(question)s: this answer alone failed %(n)s attempts, more than any other.",
-        most,
-    ) % {"question": worst[0], "n": most}
+    return {"most": most, "questions": worst}
 
 
 def _too_hard(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:

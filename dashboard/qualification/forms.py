@@ -1,6 +1,6 @@
-"""Forms of a qualification round: its stories, its answer key, and the note on a version of the key."""
+"""Forms of acceptable answers, and of a qualification round: its stories, its key, the note on a version."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Story, Study
 from annotation.protocols.base import Part
-from annotation.protocols.multiple_choice import QUESTION
-from annotation.protocols.multiple_choice.item import right_key
-from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell
+from annotation.protocols.multiple_choice import QUESTION, right_key
+from annotation.protocols.questions import FormCell
 from dashboard.settings.forms import StudyForm, choose, number, one_of, prose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
 from qualification.models import AnswerKey, Round, RoundStory
@@ -25,6 +24,61 @@ SUMMARY = 160
 MUST = "must-pass"
 REASON = "reason-"
 """Prefix of the field with the reason for another field's options."""
+Acceptable = Mapping[str, Collection[str]]
+"""The keys of the acceptable options, by form field of the protocol (``q1``, or ``question.row``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One question (or row of it) about the story, with the field for its acceptable options."""
+
+    asked: FormCell
+    field: forms.BoundField
+
+    @property
+    def accepts_everything(self) -> bool:
+        """Return True if every option is ticked, so that the question tests nothing."""
+        return len(set(self.field.value() or ())) == len(self.asked.labels)
+
+
+class AcceptableForm(forms.Form):
+    """The acceptable options of every question about one story, at least one each.
+
+    ``initial`` holds the options ticked at first, by the protocol's field names. Several forms
+    share a page with a ``prefix`` each. ``dashboard/_acceptable_options.html`` renders one :class:`Cell`.
+    """
+
+    def __init__(
+        self, story: Story, data: Any = None, *, initial: Acceptable | None = None, prefix: str | None = None
+    ) -> None:
+        ticked = {name: list(options) for name, options in (initial or {}).items()}
+        super().__init__(data, initial=ticked, prefix=prefix)
+        self._asked = story.cells
+        for cell in self._asked:
+            self.fields[cell.field] = forms.MultipleChoiceField(
+                label=cell.title,
+                choices=list(cell.labels.items()),
+                widget=forms.CheckboxSelectMultiple,
+                error_messages={"required": gettext_lazy("Accept at least one answer.")},
+            )
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells in the order of the protocol's questions."""
+        for cell in self._asked:
+            yield Cell(cell, self[cell.field])
+
+    def acceptable(self) -> dict[str, list[str]]:
+        """Return the valid form's options by field name, in the order in which they were sent."""
+        return {cell.field: self.cleaned_data[cell.field] for cell in self._asked}
+
+
+def closed_notice() -> str:
+    """Tell experts who still have to answer blind why keys and figures are hidden from them."""
+    return _(
+        "You still have to answer some of these stories as an expert. Their keys, answers and rates are "
+        "hidden until you have handed in."
+    )
 
 
 class RoundForm(StudyForm):

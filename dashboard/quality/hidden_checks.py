@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation import hidden_checks
-from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study, Vote
+from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study
 from annotation.strata import usable_checks
 from dashboard.queries import cached_for_a_minute
 
@@ -69,15 +69,9 @@ def checks_of(study: Study, **which: Any) -> list[ShownCheck]:
 
 def _counts(keys: list[int]) -> Mapping[int, tuple[int, int]]:
     """Count, by key, the people who answered and those who failed, by their newest answers."""
-    newer = Vote.objects.filter(
-        assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
-    )
-    rows = (
-        CheckResult.objects.filter(~Exists(newer), key__in=keys)
-        .values("key")
-        .annotate(answered=Count("pk"), failed=Count("pk", filter=Q(passed=False)))
-    )
-    return {row["key"]: (row["answered"], row["failed"]) for row in rows}
+    by_key = CheckResult.objects.newest().filter(key__in=keys).values_list("key")
+    counted = by_key.annotate(answered=Count("pk"), failed=Count("pk", filter=Q(passed=False)))
+    return {key: (answered, failed) for key, answered, failed in counted}
 
 
 def consequences_of(study: Study) -> dict[str, int]:
@@ -100,7 +94,7 @@ def too_few_checks(study: Study) -> str:
     """
     if not study.check_every:
         return ""
-    stories = Story.objects.main().filter(study=study)[: study.story_cap].count()  # no further than matters
+    stories = Story.objects.wanted().filter(study=study)[: study.story_cap].count()  # no further than matters
     met = stories // study.check_every
     usable = usable_checks(study)
     if usable >= met:

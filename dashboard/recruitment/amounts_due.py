@@ -160,9 +160,9 @@ def _found_no_work(study: Study) -> Q:
     if study.state == Study.State.CLOSED:
         return agreed
     free = Story.objects.filter(study=study, has_free_slot=True)
-    if study.stratum_field:
+    if study.stratum_field or study.only_given or not free.exists():
         return agreed & ~Q(pk__in=people_with_items(study, free).values("pk"))
-    return Q(pk__in=[]) if free.exists() else agreed
+    return Q(pk__in=[])
 
 
 AmountsPaid = tuple[dict[int, Decimal], dict[int, Decimal]]

@@ -21,14 +21,9 @@ MANY_REWARDS = 3
 """Ask again before a bonus of more than this many rewards: it may lack its decimal point."""
 
 
-def is_test(campaign: Campaign) -> bool:
-    """Return True if the campaign offers the test, not stories."""
-    return campaign.purpose == Campaign.Purpose.TEST
-
-
 def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
     """Return the form of a rejection, with the fields that the campaign's platform asks for."""
-    return RejectionForm(data, is_test=is_test(campaign), platform=platform_of(campaign))
+    return RejectionForm(data, is_test=campaign.is_test, platform=platform_of(campaign))
 
 
 def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.validators import MaxLengthValidator, MinLengthValidator, MinValueValidator
 from django.db.models import Q
-from django.utils.translation import gettext, gettext_lazy as _, ngettext
+from django.template.loader import render_to_string
+from django.utils.translation import gettext, gettext_lazy as _
 
 from annotation.models import Story, Study
 from annotation.strata import stories_of_design
@@ -27,7 +28,7 @@ DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allo
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_A_STORY = Decimal(1)
 SEATS_PER_HIT = 3
-"""As the published procedure has it; from 10 on Mechanical Turk charged twice the fee."""
+"""The number in the published procedure. From 10 on, Mechanical Turk charged twice the fee."""
 OF_A_TEST = {
     "seats": (
         _("Participants"),
@@ -39,6 +40,7 @@ OF_A_TEST = {
     ),
 }
 """Labels and help texts that differ for the test."""
+DESCRIPTION = "dashboard/recruitment/campaign_description.txt"
 TITLE = 128
 """Characters of a title on a platform."""
 
@@ -49,34 +51,12 @@ def _title(study: Study, *, is_test: bool) -> str:
     return f"{study.title[: TITLE - len(kind) - 1].rstrip()} {kind}"
 
 
-def _description(stories: int, *, minutes: int) -> str:
-    """Describe the work for participants; the study's own description is written for researchers.
-
-    ``stories``: the number in one assignment; 0 for the test.
-    """
-    takes = ngettext("It takes about %(n)s minute.", "It takes about %(n)s minutes.", minutes) % {
-        "n": minutes
-    }
-    if not stories:
-        before = gettext("You read short instructions and answer a few questions about some test stories.")
-        after = gettext(
-            "The test is paid whether you pass or not. If you pass, you are offered more stories."
-        )
-        return f"{before} {takes} {after}"
-    before = ngettext(
-        "You read %(n)s short story and answer a few questions about it.",
-        "You read %(n)s short stories and answer a few questions about each.",
-        stories,
-    ) % {"n": stories}
-    return f"{before} {takes}"
-
-
 def _suggestions(study: Study, stories: int) -> dict[str, Any]:
     """Return the values that depend on the number of stories in one assignment; 0 for the test."""
     minutes = MINUTES_OF_A_STORY * stories if stories else Decimal(MINUTES_OF_A_TEST)
     expected = max(1, int(minutes))
     return {
-        "description": _description(stories, minutes=expected),
+        "description": render_to_string(DESCRIPTION, {"stories": stories, "minutes": expected}).strip(),
         "seats": _seats(study, stories) if stories else SEATS_OF_A_TEST,
         "reward": fair_reward(study, minutes=minutes),
         "minutes_expected": expected,
@@ -141,11 +121,10 @@ class CampaignForm(RowForm):
             self.fields["stories_per_visit"].widget.attrs["min"] = 1
 
     def _unused_fields(self) -> set[str]:
-        """Return the fields that mean nothing to this platform, or for this purpose."""
         is_test = self.purpose == Campaign.Purpose.TEST
         of_stories = ["stories_per_visit", "counts_unconfirmed", "suggested_for"]
         names = of_stories if is_test else ["screen_out_reward"]
-        if has_one_posting(self.platform, self.purpose):
+        if has_one_posting(Campaign(platform=self.platform, purpose=self.purpose)):
             names.append("seats_per_posting")
         return {*names, *platform_named(self.platform).unused_fields}
 
@@ -154,9 +133,10 @@ class CampaignForm(RowForm):
         """Return the form for a new campaign, filled with the published procedure and the study's pay."""
         is_test = purpose == Campaign.Purpose.TEST
         defaults = platform_named(platform).defaults
-        usual = stories_of_design(study) or min(defaults.stories_per_visit, study.story_cap)
+        usual = stories_of_design(study) or min(defaults["stories_per_visit"], study.story_cap)
         stories = 0 if is_test else usual
         initial = _suggestions(study, stories) | {
+            **defaults,
             "title": _title(study, is_test=is_test),
             "keywords": "reading, stories, judgement, short",
             "stories_per_visit": stories,
@@ -164,9 +144,6 @@ class CampaignForm(RowForm):
             "currency": study.currency,
             "days_open": 7,
             "days_to_review": 14,
-            "approved_percent": defaults.approved_percent,
-            "approved_work": defaults.approved_work,
-            "countries": defaults.countries,
             "auto_approves": True,
         }
         return cls(data, study=study, platform=platform, purpose=purpose, initial=initial)

@@ -24,8 +24,8 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Enrollment, Study, WorkSession
+from annotation.numbers import number_in
 from annotation.rules import CENT, pseudonym
-from dashboard.http import number_in
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
 from recruitment.campaigns import Places, places_of
@@ -78,7 +78,6 @@ def size_of(study: Study) -> int:
 
 
 def _visits_of(study: Study) -> dict[int, Counter[str]]:
-    """Count the visits of each campaign by state."""
     rows = Visit.objects.filter(campaign__study=study).order_by().values_list("campaign", "session__state")
     found: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for campaign, state, number in rows.annotate(number=Count("pk")):
@@ -263,7 +262,6 @@ def earned_by_everybody(study: Study) -> dict[str, Earned]:
 
 
 def _earned(visits: QuerySet[Visit]) -> Iterator[tuple[str, Earned]]:
-    """Yield the pay for these visits by pseudonym and currency."""
     took = F("handed_in_at") - F("arrived_at")
     times = visits.order_by().values_list("enrollment__pseudonym", "campaign__currency")
     measured = {(name, currency): sum for name, currency, sum in times.annotate(sum=Sum(took))}
@@ -284,7 +282,7 @@ def _settled() -> QuerySet[Visit]:
 
 
 def submissions_page(
-    campaign: Campaign, *, after: str = "", only: int | None = None, size: int
+    campaign: Campaign, *, after: str = "", only: int = 0, size: int
 ) -> tuple[list[Submission], str]:
     """Return a page of the submissions that were handed in, or answered here and then returned or timed out.
 
@@ -337,30 +335,16 @@ def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> l
 def _parsed(after: str) -> tuple[bool, int | None]:
     """Return the parts of a cursor: True if it points into waiting submissions, and the last id shown."""
     number = number_in(after[1:])
-    return (True, None) if number is None or after[0] not in "wo" else (after[0] == "w", number)
+    return (after[0] == "w", number) if number and after[0] in "wo" else (True, None)
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """An annotator's newest attempt. ``passed`` is None until it is handed in."""
+def newest_attempts(study: Study, annotators: Collection[int]) -> dict[int, Attempt]:
+    """Return the newest attempt of those annotators who began the test, by annotator. One query.
 
-    passed: bool | None
-    right: int
-    """Stories without a mistake."""
-    stories: int
-
-
-def test_results(study: Study, annotators: Collection[int]) -> dict[int, TestResult]:
-    """Return the newest results of those annotators who began the test, by annotator. One query."""
-    story, mistaken = "answers__round_story", Q(answers__accepted=False)
-    attempts = (
-        Attempt.objects.filter(enrollment__study=study, enrollment__annotator__in=annotators)
-        .exclude(state="void")
-        .annotate(looked_at=Count(story, distinct=True), wrong=Count(story, filter=mistaken, distinct=True))
-        .order_by("pk")
-        .values_list("enrollment__annotator", "passed", "looked_at", "wrong")
-    )
-    return {
-        annotator: TestResult(passed, looked_at - wrong, looked_at)
-        for annotator, passed, looked_at, wrong in attempts
-    }
+    Each has the number of ``stories`` answered, and of those ``right``, without a mistake.
+    """
+    stories = Count("answers__round_story", distinct=True)
+    wrong = Count("answers__round_story", filter=Q(answers__accepted=False), distinct=True)
+    theirs = Attempt.objects.standing().filter(enrollment__study=study, enrollment__annotator__in=annotators)
+    attempts = theirs.annotate(stories=stories, right=stories - wrong).select_related("enrollment")
+    return {attempt.enrollment.annotator_id: attempt for attempt in attempts.order_by("pk")}

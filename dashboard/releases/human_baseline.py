@@ -4,6 +4,9 @@ import enum
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy
+
 from annotation.models import Assignment, ConsentText, Enrollment, Study
 from dashboard.settings.configuration import RoundConfiguration
 from publishing.models import Release
@@ -20,13 +23,12 @@ class Who(enum.StrEnum):
     """Everybody who is invited."""
 
 
-class Viewers(enum.StrEnum):
+class Viewers(TextChoices):
     """The treatment of people who saw the drawn stories, with both actions, in the released study."""
 
-    AUTO = "auto"
-    """Excluded if enough others remain."""
-    EXCLUDE = "exclude"
-    ADMIT = "admit"
+    AUTO = "auto", gettext_lazy("Exclude them if enough others remain")
+    EXCLUDE = "exclude", gettext_lazy("Exclude them")
+    ADMIT = "admit", gettext_lazy("They may take part")
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,7 +266,6 @@ class Reader:
         return self._path(where, given) if isinstance(given, str) else given
 
     def _key(self, given: Any, where: str) -> dict[str, Any] | None:
-        """Read the answer key from its file or in place."""
         if isinstance(given, str):
             path = self._path(where, given)
             given = read_object(read_bytes(path, "The answer key"), path, "The answer key") if path else None
@@ -283,12 +282,10 @@ class Reader:
         return CheckConfiguration(rules=rules, stories=stories or (), acceptable=given.get("key", {}))
 
     def _design(self, data: Any) -> dict[str, Any] | None:
-        """Read the load of each stratum."""
         given = {} if data is None else self._fields(data, schema.DESIGN, "design")
         return {"by_column": given["by"], "load": given["load"]} if {"by", "load"} <= given.keys() else None
 
     def _instructions(self, data: Any) -> dict[str, Any] | None:
-        """Read the study's own instructions and texts."""
         if data is None:
             return None
         given = self._fields(data, schema.INSTRUCTIONS, "instructions")

@@ -31,6 +31,8 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
         "qualification_required": study.gate != Study.Gate.NOT_REQUIRED,
         "consent": newest_consent(study),
     }
+    if not study.most_votes:
+        del document["most_votes"], document["decided_by"]
     if study.qualified_through:
         document["qualified_through"] = study.qualified_through.slug
     if study.instructions:
@@ -93,7 +95,6 @@ def _round(round: Round) -> dict[str, Any]:
 
 
 def _checks(study: Study) -> dict[str, Any] | None:
-    """Return the hidden checks in use, with their accepted answers and their rules."""
     keys = CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE)
     found = keys.select_related("story__study").order_by("story__story_id")
     if not found:

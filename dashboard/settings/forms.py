@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import validate_slug
-from django.utils.translation import gettext, gettext_lazy as _, ngettext
+from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Environment
 from annotation.actions import StudySettings
@@ -53,11 +53,6 @@ class StudyForm(forms.Form):
         for field in self.fields.values():
             if not isinstance(field.widget, forms.RadioSelect | forms.CheckboxInput):
                 field.widget.attrs["class"] = "text"
-
-    def refuse(self, problems: Mapping[str, str]) -> None:
-        """Add the problems that an action found, at their fields where possible."""
-        for name, text in problems.items():
-            self.add_error(name if name in self.fields else None, text)
 
 
 def choose(form: forms.Form, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
@@ -145,9 +140,10 @@ class SettingsForm(RowForm):
     class Meta:
         model = Study
         fields = (
-            "title", "description", "contact", "protocol", "votes_per_story", "story_cap", "lease_minutes",
-            "change_hours", "skip_allowance", "serving_order", "option_order", "incomplete_after", "pay_rate",
-            "currency", "story_language", "license", "intake_questions", "intake_group",
+            "title", "description", "contact", "protocol", "votes_per_story", "most_votes", "decided_by",
+            "story_cap", "lease_minutes", "change_hours", "skip_allowance", "serving_order", "option_order",
+            "incomplete_after", "pay_rate", "currency", "story_language", "license", "intake_questions",
+            "intake_group",
         )  # fmt: skip
         widgets: ClassVar[Any] = {
             "description": forms.Textarea(attrs={"rows": 4}),
@@ -207,14 +203,6 @@ class NewStudyForm(SettingsForm):
         if given.get("test") == SAMPLE_TEST and given.get("protocol") != SAMPLE_PROTOCOL:
             self.add_error("test", gettext("Our test is for another protocol. Choose one of the others."))
         return given
-
-    def settings(self) -> StudySettings:
-        """Return the settings of a valid form."""
-        names = set(asdict(USUAL)) & set(self.cleaned_data)
-        return StudySettings(
-            **{name: self.cleaned_data[name] for name in names},
-            qualification_required=self.cleaned_data["test"] != NO_TEST,
-        )
 
 
 def filled_in(consent: str, contact: str) -> str:
@@ -287,12 +275,7 @@ class _FileForm(StudyForm):
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > self.most_mb * 1_000_000:
             raise forms.ValidationError(
-                ngettext(
-                    "The file is larger than %(most)s MB.",
-                    "The file is larger than %(most)s MB.",
-                    self.most_mb,
-                )
-                % {"most": self.most_mb}
+                gettext("The file is larger than %(most)s MB.") % {"most": self.most_mb}
             )
         return file
 

@@ -9,7 +9,6 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.tokens import default_token_generator
-from django.core.mail import EmailMessage
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -25,13 +24,11 @@ from accounts.rate_limits import address_of_client
 from annotation import actions
 from annotation.models import Invitation, Study
 from annotation.rights import invitation_status
-from annotation.tokens import InvalidToken, InvitationClaim, invitation_token, read_invitation_token
+from annotation.tokens import InvalidToken, invitation_token, read_invitation_token
 from recruitment.errors import NotQueued
 from recruitment.links import absolute
 from recruitment.mails import compose, hand_over
 from recruitment.queue import queue_mail, queue_or_fail
-
-INVITATION_TASK = "dashboard.tasks.mail_member_invitation"
 
 
 @transaction.atomic
@@ -45,7 +42,7 @@ def invite(
     """
     invitation = actions.invite_member(study=study, address=address, role=role, by=by, now=now)
     if settings.SENDS_MAIL:
-        queue_mail(INVITATION_TASK, invitation.pk, language)
+        queue_mail("dashboard.tasks.mail_member_invitation", invitation.pk, language)
     return invitation
 
 
@@ -56,33 +53,26 @@ def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None
     """
     invitation = Invitation.objects.select_related("study", "invited_by").get(pk=invitation_id)
     if invitation_status(invitation, now) is Invitation.Status.OPEN:
-        hand_over(_mail(invitation, language))
-        actions.record_mailed(invitation=invitation, now=now)
-
-
-def _mail(invitation: Invitation, language: str) -> EmailMessage:
-    with translation.override(language or settings.LANGUAGE_CODE):
-        subject = _("You are invited to work on a study: %(study)s") % {"study": invitation.study.title}
         context = {"invitation": invitation, "link": invitation_link(invitation)}
-        return compose(subject, "dashboard/settings/mail_member.txt", context, to=invitation.address)
+        with translation.override(language or settings.LANGUAGE_CODE):
+            mail = compose("dashboard/settings/mail_member.txt", context, to=invitation.address)
+        hand_over(mail)
+        actions.record_mailed(invitation=invitation, now=now)
 
 
 def invitation_link(invitation: Invitation) -> str:
     """Return the absolute address. Anybody who has it can accept the invitation."""
-    token = invitation_token(InvitationClaim(invitation.pk, invitation.nonce))
+    token = invitation_token(invitation.pk, invitation.nonce)
     return absolute(reverse("dashboard:invited", kwargs={"token": token}))
 
 
 def invitation_of(token: str) -> Invitation:
     """Return the invitation whose link has this token. Raise ``annotation.tokens.InvalidToken``."""
-    claim = read_invitation_token(token)
-    found = Invitation.objects.select_related("study", "invited_by").filter(pk=claim.invitation_id).first()
-    if found is None or not constant_time_compare(found.nonce, claim.nonce):
+    invitation_id, nonce = read_invitation_token(token)
+    found = Invitation.objects.select_related("study", "invited_by").filter(pk=invitation_id).first()
+    if found is None or not constant_time_compare(found.nonce, nonce):
         raise InvalidToken
     return found
-
-
-TASK = "dashboard.tasks.mail_account_link"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -108,7 +98,8 @@ def ask_for_link(address: EmailAddress | None) -> None:
     if not settings.SENDS_MAIL:
         raise NotQueued(_("This site sends no mail."))
     problem = _("We couldn’t send the mail. Please try again in a while.")
-    queue_or_fail(TASK, address and address.pk, translation.get_language(), problem=problem)
+    task, language = "dashboard.tasks.mail_account_link", translation.get_language()
+    queue_or_fail(task, address and address.pk, language, problem=problem)
 
 
 def ask_for_password_link(address: str) -> None:
@@ -127,12 +118,12 @@ def mail_link(*, address_id: int | None, language: str) -> None:
             uid = urlsafe_base64_encode(force_bytes(known.user_id))
             token = default_token_generator.make_token(known.user)
             path = reverse("dashboard:new_password", kwargs={"uidb64": uid, "token": token})
-            _send(_("Choose a new password"), "accounts/mail_password_link.txt", path, known)
+            _send("accounts/mail_password_link.txt", path, known)
         elif known:
             path = reverse("account_confirm_email", kwargs={"key": EmailConfirmationHMAC(known).key})
-            _send(_("Confirm your e-mail address"), "accounts/mail_confirmation.txt", path, known)
+            _send("accounts/mail_confirmation.txt", path, known)
 
 
-def _send(subject: str, template: str, path: str, address: EmailAddress) -> None:
+def _send(template: str, path: str, address: EmailAddress) -> None:
     context = {"user": address.user, "link": absolute(path)}
-    hand_over(compose(subject, template, context, to=address.email))
+    hand_over(compose(template, context, to=address.email))

@@ -16,11 +16,14 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from annotation.queries import choices_in_words
 from dashboard.stories.labels import labels_of
-from dashboard.stories.queries import ballots, judge
-from publishing.filters import DEFAULT_FILTER, FILTERS
+from dashboard.stories.queries import OUTCOMES, ballots, judge, reason_in_words
+from dashboard.stories.tables import tables_of
+from dashboard.stories.versions import revisions_of
+from publishing.filters import FILTERS
+from publishing.study_filters import filters_of
 
 
 def about(study: Study, story: Story) -> dict[str, Any]:
@@ -42,25 +45,28 @@ def about(study: Study, story: Story) -> dict[str, Any]:
     )
     checks = list(SpotCheck.objects.filter(vote__in=votes).select_related("by"))
     people = [_person(study, assignment, votes, exclusions, checks) for assignment in assignments]
-    for number, person in enumerate(people, 1):
-        person["number"] = number
     voted = [person for person in people if person["newest"]]
     named: dict[str, list[Any]] = {"vote": votes, "exclusion": exclusions, "spot check": checks}
     subjects = [f"{kind} {row.pk}" for kind, rows in named.items() for row in rows]
     enrollments = [assignment.enrollment_id for assignment in assignments]  # the log is found by people
     events = Event.objects.filter(study=study, enrollment__in=enrollments, subject__in=subjects)
+    versions = revisions_of(study, story)
+    names = [one.after.story_id for one, _passages in versions]
+    events |= Event.objects.filter(study=study, type=Event.Type.STORY_REVISED, subject__in=names)
     return {
         "parts": story.parts,
         "findings": list(story.lint_findings.all()),
         "people": people,
         "voted": voted,
         "answered": _side_by_side(study, story, voted),
+        "table": tables_of(study, [story])[story.pk] if study.protocol.open_table else None,
         "verdicts": [
-            {"title": rule.localized(study.votes_per_story)[0], "verdict": judge(study, rule, cast, decided),
-             "is_default": rule.name == DEFAULT_FILTER}
-            for rule in FILTERS.values() if is_main
+            {"rule": rule, "outcome": OUTCOMES[verdict.outcome], "reason": reason_in_words(study, verdict)}
+            for rule in filters_of(study, FILTERS).values() if is_main
+            for verdict in [judge(story, rule, cast, decided)]
         ],
         "reasons": _reasons(study, cast),
+        "versions": versions,
         "living": sum(assignment.state in LIVING for assignment in assignments),
         "adjudications": adjudications,
         "history": list(events.select_related("actor").order_by("-pk")),
@@ -90,10 +96,8 @@ def _person(
     own = [vote for vote in votes if vote.assignment_id == assignment.pk]
     numbers = {vote.pk for vote in own}
     return {
-        "pseudonym": assignment.enrollment.pseudonym,
         "assignment": assignment,
         "holds": assignment.state in LIVING,
-        "leased": assignment.state == Assignment.State.LEASED,
         "newest": own[-1] if own else None,
         "earlier": [{"vote": vote, "words": choices_in_words(study.protocol, vote)} for vote in own[:-1]],
         "exclusions": [
@@ -116,6 +120,8 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
     In a study of labels, questions about one row of the item stand together, each with its ``label``.
     """
     protocol = story.protocol
+    if protocol.open_table:  # its rows stand in a table of their own
+        return []
     labels = labels_of(study, [story])[story.pk] if study.protocol.resolution == "majority" else []
     label_of = {label.cell.key: label for label in labels}
     given = [
@@ -128,7 +134,7 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
         words, answers = cell.labels, [answered.get(cell.key) for answered in given]
         said = [
             {
-                "option": words.get(answer.option, answer.option) if answer else "",
+                "option": words.get(answer.option, answer.choice.option) if answer else "",
                 "against": bool(answer and answer.counts_against),
                 "seconds": answer and answer.seconds,
             }
@@ -140,7 +146,6 @@ def _side_by_side(study: Study, story: Story, voted: list[dict[str, Any]]) -> li
 
 
 def _reasons(study: Study, cast: dict[int, list[tuple[Choice, bool]]]) -> list[dict[str, Any]]:
-    """Count, by question, the participants who answered against the story."""
     against: dict[str, set[int]] = defaultdict(set)
     for vote, given in cast.items():
         for choice, counts in given:

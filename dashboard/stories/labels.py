@@ -7,9 +7,9 @@ from typing import Any
 
 from annotation import rules
 from annotation.models import Adjudication, Story, Study
-from annotation.protocols.base import FormCell
+from annotation.protocols.questions import FormCell
 from annotation.protocols.tables import cells_as_read
-from dashboard.stories.queries import ballots, standing_decisions
+from dashboard.stories.queries import ballots
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +38,6 @@ class Label:
         """The option that a release has: that of the votes, else the expert's; or empty."""
         return self.by_votes or (self.decision.verdict if self.decision and self.is_settled else "")
 
-    def words(self, option: str | None) -> str:
-        """Return the label of an option."""
-        return self.cell.labels.get(option or "", option or "")
-
-    @property
-    def standing(self) -> str:
-        """The option that a release has, in words, or empty."""
-        return self.words(self.stands)
-
-    @property
-    def decided(self) -> str:
-        """The expert's decision in words, or empty."""
-        return self.words(self.decision.verdict) if self.decision else ""
-
-    @property
-    def suggestion(self) -> str:
-        """The suggested option in words, or empty."""
-        return self.words(self.suggested)
-
     @property
     def answers(self) -> list[str]:
         """The answers in words, in the order of the form, each as often as it was given."""
@@ -74,7 +55,7 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
     """Return the labels of each of these stories, row by row, in two queries."""
     numbers = [story.pk for story in stories]
     cast = ballots(numbers)
-    standing = standing_decisions(study).filter(story__in=numbers).select_related("by")
+    standing = Adjudication.objects.filter(story__in=numbers).standing().select_related("by")
     decided = {(one.story_id, one.field): one for one in standing}
     found: dict[int, list[Label]] = {}
     for story in stories:
@@ -89,7 +70,7 @@ def labels_of(study: Study, stories: Sequence[Story]) -> dict[int, list[Label]]:
             Label(
                 cell,
                 given[cell.field],
-                not story.has_free_slot,
+                len(cast[story.pk]) >= study.votes_per_story,
                 suggested.get(cell.field, ""),
                 decided.get((story.pk, cell.field)),
             )

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
-from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote
-from annotation.protocols.base import Choice
+from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
+from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
-from publishing.filters import DEFAULT_FILTER, FILTERS, Outcome, StoryFilter, Verdict
+from publishing.filters import FILTERS, REVISED, Outcome, StoryFilter, Verdict
+from publishing.study_filters import filters_of
 
 OUTCOMES = {
     Outcome.KEPT: gettext_lazy("kept"),
@@ -65,7 +66,7 @@ class Search:
     """Words of the story, as for a search engine."""
     scenario: str = ""
     model: str = ""
-    """The one that generated them."""
+    """The model that generated them."""
     lint: str = ""
     """A code, or ``any``."""
     verdict: str = ""
@@ -73,7 +74,7 @@ class Search:
     dropped_by: str = ""
     """A question that drops them under the all-agree rule."""
     expert: str = ""
-    """One of :class:`Expert`."""
+    """A value of :class:`Expert`."""
 
     @property
     def filters(self) -> bool:
@@ -103,10 +104,8 @@ class ListedStory:
     codes: tuple[str, ...]
     """Codes of its lint warnings, with repeats."""
     is_split: bool = False
-    expert: str = ""
-    """Verdict of the newest expert decision, or empty."""
-    decision: int = 0
-    """Number of that decision, or 0."""
+    decision: Adjudication | None = None
+    """The newest by an expert."""
 
     @property
     def text(self) -> str:
@@ -114,11 +113,6 @@ class ListedStory:
         protocol = self.story.study.protocol
         return " ".join(part.text for part in protocol.summary(self.story.item))
 
-    def get_expert_display(self) -> str:
-        """Return the expert's decision in words."""
-        return str(Adjudication.Verdict(self.expert).label) if self.expert else ""
-
-    @property
     def findings(self) -> int:
         """Return the number of lint warnings."""
         return len(self.codes)
@@ -126,7 +120,7 @@ class ListedStory:
     @property
     def is_overruled(self) -> bool:
         """True if an expert decided against the filter."""
-        return (self.verdict.outcome, self.expert) in OVERRULED
+        return self.decision is not None and (self.verdict.outcome, self.decision.verdict) in OVERRULED
 
     def fits(self, search: Search) -> bool:
         """Return True if its votes match."""
@@ -147,6 +141,7 @@ def dropped_by(verdict: Verdict) -> list[str]:
 def reason_in_words(study: Study, verdict: Verdict) -> str:
     """Explain why the story is not kept, with the titles of the questions."""
     titles = {question.key: str(question.title) for question in study.protocol.questions}
+    titles[REVISED] = _("revised (see its new version)")
     return " · ".join(titles.get(key, key) for key in dropped_by(verdict)) or verdict.reason
 
 
@@ -236,16 +231,9 @@ def _decided(study: Study, stories: QuerySet[Story], expert: str) -> QuerySet[St
         return stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
     if not expert:
         return stories
-    standing = standing_decisions(study)
+    standing = Adjudication.objects.filter(story__study=study).standing()
     standing = standing if expert == Expert.AGAINST else standing.filter(verdict=expert)
     return stories.filter(pk__in=standing.values("story"))
-
-
-def standing_decisions(study: Study) -> QuerySet[Adjudication]:
-    """Return the newest decision about each story, and each label of one, that an expert decided about."""
-    same = {name: OuterRef(name) for name in ("story", "question", "row")}
-    newer = Adjudication.objects.filter(**same, pk__gt=OuterRef("pk"))
-    return Adjudication.objects.filter(~Exists(newer), story__study=study)
 
 
 def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet[Story]:
@@ -253,7 +241,8 @@ def _fitting(study: Study, stories: QuerySet[Story], search: Search) -> QuerySet
     if search.verdict == Outcome.INCOMPLETE:
         votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk")).order_by()
         counted = votes.values("assignment__story").annotate(number=Count("pk")).values("number")
-        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(votes__lt=study.votes_per_story)
+        stories = stories.alias(votes=Coalesce(Subquery(counted), 0)).filter(is_old_version=False)
+        stories = stories.filter(votes__lt=study.votes_per_story + F("extra_votes"))
     if search.verdict in (Outcome.DROPPED, SPLIT) or search.dropped_by:
         stories = objected_to(stories, search.dropped_by)
     if search.verdict == DISAGREE:
@@ -277,14 +266,15 @@ def _named(name: str) -> tuple[str, ...]:
 
 
 def objected_to(stories: QuerySet[Story], question: str = "") -> QuerySet[Story]:
-    """Select complete stories with an answer against them, to this ``question`` if given.
+    """Select complete stories with an answer against them, to this ``question`` if given, and old versions.
 
     No other story can be dropped or split.
     """
     votes = Vote.objects.counted().filter(assignment__story=OuterRef("pk"))
     against = Answer.objects.filter(vote=OuterRef("pk"), counts_against=True)
     against = against.filter(question=question) if question else against
-    return stories.filter(Exists(votes.filter(Exists(against))), has_free_slot=False)
+    objected = Exists(votes.filter(Exists(against)))
+    return stories.filter(objected | Q(is_old_version=True), has_free_slot=False)
 
 
 def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
@@ -294,21 +284,23 @@ def listed(study: Study, stories: Sequence[Story]) -> list[ListedStory]:
     codes: dict[int, list[str]] = defaultdict(list)
     for number, code in LintFinding.objects.filter(story__in=numbers).values_list("story_id", "code"):
         codes[number].append(code)
-    standing = standing_decisions(study).filter(story__in=numbers, question="")
-    expert = {decision.story_id: (decision.verdict, decision.pk) for decision in standing}
-    rule = FILTERS[DEFAULT_FILTER]
+    standing = Adjudication.objects.filter(story__in=numbers, question="").standing()
+    decisions = {decision.story_id: decision for decision in standing}
+    rule = next(iter(filters_of(study, FILTERS).values()))
     for each in stories:
         each.study = study
     return [
         ListedStory(
             story,
             len(cast[story.pk]),
-            judge(study, rule, cast[story.pk]),
+            verdict,
             tuple(sorted(codes[story.pk])),
-            is_split(cast[story.pk], study.votes_per_story),
-            *expert.get(story.pk, ("", 0)),
+            verdict.outcome is not Outcome.INCOMPLETE and is_split(cast[story.pk], study.votes_per_story),
+            decision,
         )
         for story in stories
+        for decision in [decisions.get(story.pk)]
+        for verdict in [judge(story, rule, cast[story.pk], decision.verdict if decision else "")]
     ]
 
 
@@ -324,7 +316,7 @@ def ballots(stories: Iterable[int]) -> Ballots:
             "pk",
             "answers__question",
             "answers__row",
-            "answers__option",
+            given_in("answers__"),
             "answers__counts_against",
         )
     )
@@ -334,16 +326,17 @@ def ballots(stories: Iterable[int]) -> Ballots:
 
 
 def judge(
-    study: Study, rule: StoryFilter, votes: dict[int, list[tuple[Choice, bool]]], decision: str = ""
+    story: Story, rule: StoryFilter, votes: dict[int, list[tuple[Choice, bool]]], decision: str = ""
 ) -> Verdict:
     """Return a filter's verdict on a story's counted votes. Raise ``TooManyVotes`` like the filter."""
     against = {choice for given in votes.values() for choice, counts in given if counts}
-    return rule(
+    verdict = rule(
         [[choice for choice, _ in given] for given in votes.values()],
-        votes_per_story=study.votes_per_story,
+        votes_per_story=story.study.votes_per_story,
         counts_against=against.__contains__,
         decision=decision,
     )
+    return verdict.for_version(is_old=story.is_old_version)
 
 
 def is_split(votes: dict[int, list[tuple[Choice, bool]]], votes_per_story: int) -> bool:

@@ -5,17 +5,18 @@ transaction stays open while a slow client downloads. The votes on one story are
 on an exported story appears in the next export. For counted votes of one moment, publish a release.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 
-from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote
-from annotation.protocols.base import Question, field_name
+from annotation.identifiers import without_identifiers
+from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote, given_in
+from annotation.protocols.questions import Question, field_name
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import CONTEXT_KEYS
 
@@ -24,7 +25,7 @@ AT_ONCE = 500
 FEW = 20_000
 """Votes since a moment up to which only their stories are read; with more, all stories are walked through."""
 _PARTS = "|"
-"""Between question, row and option on their way from SQL; no key has one (KEY_PATTERN)."""
+"""Between question, row and answer on their way from SQL; no key has one (KEY_PATTERN)."""
 ABOUT = (*CONTEXT_KEYS, "revision", "newest", "counted", "state", "surplus")
 """Columns after the answers: those of a release, and the fate of the vote."""
 
@@ -38,7 +39,7 @@ def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[d
     Each comes with its answers. ``since`` leaves out earlier submissions. The fields are described in
     docs/api.md.
     """
-    read = lru_cache(maxsize=4096)(_read)
+    read = lru_cache(maxsize=4096)(partial(_read, study.protocol.written))
     for stories in _batches(study, since):
         for row in _by_story(list(_votes(stories, since)), stories):
             yield _row(row, study), read(tuple(row["given"]))
@@ -60,22 +61,21 @@ def json_rows(
         yield {"story_id": vote["story_id"], "annotator": vote["annotator"], **fields(answers), **about}
 
 
-def csv_rows(
-    votes: Iterable[tuple[dict[str, Any], Answers]], keys: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def csv_rows(study: Study, keys: Sequence[str], *, since: datetime | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows with one column per question; a table's cell has ``row:option`` for each of its rows.
 
-    ``keys`` are those of :func:`questions_of`.
+    ``keys`` are those of :func:`questions_of`. Rows of words stand on lines of their own.
     """
+    written = study.protocol.written
 
     @lru_cache(maxsize=4096)
     def cells(answers: Answers) -> dict[str, str]:
         found: dict[str, list[str]] = {key: [] for key in keys}
         for question, row, option in sorted(answers):
             found[question].append(f"{row}:{option}" if row else option)
-        return {key: " ".join(found[key]) for key in keys}
+        return {key: ("\n" if key in written else " ").join(parts) for key, parts in found.items()}
 
-    for vote, answers in votes:
+    for vote, answers in votes_of(study, since=since):
         flags = {name: str(vote[name]).lower() for name in ("newest", "counted")}  # as in JSON
         yield vote | cells(answers) | flags
 
@@ -114,7 +114,7 @@ def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, 
 
 def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]:
     answer = Concat(
-        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), "answers__option",
+        "answers__question", Value(_PARTS), "answers__row", Value(_PARTS), given_in("answers__"),
         output_field=TextField(),
     )  # fmt: skip
     votes = Vote.objects.filter(assignment__story__in=list(stories))
@@ -176,6 +176,9 @@ def _row(vote: dict[str, Any], study: Study) -> dict[str, Any]:
     }
 
 
-def _read(given: tuple[str, ...]) -> Answers:
-    answers = (answer.split(_PARTS) for answer in given)
-    return tuple((question, row, option) for question, row, option in answers)
+def _read(written: Collection[str], given: tuple[str, ...]) -> Answers:
+    answers = (answer.split(_PARTS, 2) for answer in given)
+    return tuple(
+        (question, row, without_identifiers(said) if question in written else said)
+        for question, row, said in answers
+    )

@@ -13,12 +13,13 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import gettext as _
 
 from annotation.models import Study
+from annotation.protocols.questions import FormCell
 from dashboard.charts.base import Chart, Column
 from dashboard.charts.catalogue import chart_called
 from dashboard.charts.stories import percent
+from dashboard.figures import flags
 from dashboard.navigation import menu
 from recruitment.links import absolute
 
@@ -27,6 +28,7 @@ MOST_ROWS = 200
 
 register = template.Library()
 register.filter("percent", percent)
+register.filter("flag_title", flags.title)
 
 
 @register.inclusion_tag("dashboard/_menu.html", takes_context=True)
@@ -50,12 +52,24 @@ def moment(value: datetime | str | None) -> SafeString | str:
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
 
 
+@register.filter
+def hundredfold(share: float, digits: int = 0) -> float:
+    """Return a share (0..1) as a number of per cent, rounded to so many digits."""
+    return round(100 * share, digits or None)
+
+
+@register.filter
+def words(cell: FormCell, option: str) -> str:
+    """Return the label of a cell's option; the option itself if the form does not offer it."""
+    return cell.labels.get(option, option)
+
+
 @register.inclusion_tag("dashboard/charts/_chart.html", takes_context=True)
 def chart(context: RequestContext, name: str) -> dict[str, Any]:
     """Return the context of a chart with this name; empty if it has nothing to draw."""
     study, figures = context["study"], context["figures"]
     made = chart_called(name, study, figures)
-    return {"chart": made, "study": study, "figures": figures, "most_rows": MOST_ROWS}
+    return {"name": name, "chart": made, "study": study, "figures": figures, "most_rows": MOST_ROWS}
 
 
 @register.filter
@@ -75,7 +89,7 @@ def _said(value: Any, column: Column) -> str:
     if value is None:
         return "–"
     if column.kind == "share":
-        return _("%(percent)s %%") % {"percent": round(100 * value)}
+        return percent(value)
     if column.kind == "time":
         return date_format(datetime.fromisoformat(value), "DATETIME_FORMAT")
     if column.kind == "number":

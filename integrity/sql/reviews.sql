@@ -85,3 +85,25 @@ WHERE NOT EXISTS (
     SELECT FROM annotation_event ev
     WHERE ev.study_id = s.study_id AND ev.type = 'story_adjudicated'
       AND ev.subject = 'adjudication ' || x.id);
+
+-- old_version_is_revised_once (10)
+-- Old versions without a revision, or revised stories that are not marked as old versions.
+SELECT s.study_id, s.id AS row
+FROM annotation_story s LEFT JOIN annotation_storyrevision r ON r.before_id = s.id
+WHERE s.is_old_version <> (r.id IS NOT NULL);
+
+-- versions_share_study_and_core (10)
+-- Revisions whose versions differ in study or core, or have the same text.
+SELECT old.study_id, old.id AS row
+FROM annotation_storyrevision r
+JOIN annotation_story old ON old.id = r.before_id
+JOIN annotation_story new ON new.id = r.after_id
+WHERE old.study_id <> new.study_id OR old.core_id <> new.core_id OR old.text_hash = new.text_hash;
+
+-- revision_is_in_the_log (10)
+-- Revisions of stories missing from the log.
+SELECT new.study_id, r.id AS row
+FROM annotation_storyrevision r JOIN annotation_story new ON new.id = r.after_id
+WHERE NOT EXISTS (
+    SELECT FROM annotation_event ev
+    WHERE ev.study_id = new.study_id AND ev.type = 'story_revised' AND ev.subject = new.story_id);

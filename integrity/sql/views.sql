@@ -2,7 +2,7 @@
 
 -- assignments
 -- Assignments with their study and with what they are compared with.
-SELECT a.*, s.study_id, s.role, s.content_hash, st.votes_per_story, st.story_cap,
+SELECT a.*, s.study_id, s.role, s.content_hash, st.votes_per_story + s.extra_votes AS votes_wanted, st.story_cap,
        st.protocol_version AS study_protocol, st.environment AS study_environment,
        e.study_id AS enrolled_in, e.annotator_id, e.environment AS enrolled_environment
 FROM annotation_assignment a
@@ -13,7 +13,7 @@ JOIN annotation_enrollment e ON e.id = a.enrollment_id;
 -- votes
 -- Votes of every revision, with what is known of their assignment.
 SELECT v.*, a.state, a.story_id, a.enrollment_id, a.study_id, a.role, a.content_hash,
-       a.votes_per_story, a.study_protocol, a.study_environment, a.annotator_id
+       a.votes_wanted, a.study_protocol, a.study_environment, a.annotator_id
 FROM annotation_vote v JOIN assignments a ON a.id = v.assignment_id;
 
 -- newest
@@ -38,7 +38,7 @@ WHERE role = 'main' AND state = 'submitted' AND surplus_reason = '' AND environm
 
 -- held
 -- Stories with the number of assignments that hold one of their slots.
-SELECT s.*, st.votes_per_story, count(a.slot) AS holders
+SELECT s.*, st.votes_per_story + s.extra_votes AS votes_wanted, count(a.slot) AS holders
 FROM annotation_story s
 JOIN annotation_study st ON st.id = s.study_id
 LEFT JOIN annotation_assignment a ON a.story_id = s.id AND a.state IN ('reserved', 'leased', 'submitted', 'pending')

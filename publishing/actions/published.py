@@ -6,27 +6,25 @@ killed, the row stays "being uploaded"; running the deposit again completes both
 
 import time
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation.models import Event
+from publishing import errors
 from publishing.actions.releases import record_release
-from publishing.destinations.base import (
-    Damaged,
-    Destination,
-    DestinationError,
-    Log,
-    Package,
-    PlaceOccupied,
-    WrongVisibility,
-)
-from publishing.errors import UnusableRelease
+from publishing.destinations.base import Destination, Log, Package
 from publishing.models import Deposit, Release, Withdrawal
 
-_NO_LONGER_THERE = (Damaged, PlaceOccupied, WrongVisibility)
+_NO_LONGER_THERE = (errors.Damaged, errors.PlaceOccupied, errors.WrongVisibility)
 """Errors about the place itself: a completed deposit no longer counts."""
+_EVENTS = {
+    Deposit.State.UPLOADING: Event.Type.DEPOSIT_REQUESTED,
+    Deposit.State.DONE: Event.Type.DEPOSIT_DONE,
+    Deposit.State.FAILED: Event.Type.DEPOSIT_FAILED,
+}
 
 
 def deposit_release(
@@ -36,17 +34,15 @@ def deposit_release(
 
     ``package`` is the checked directory of the release. A destination that already has the release is
     compared again. Raise :class:`~publishing.errors.UnusableRelease`, and pass on
-    :class:`~publishing.destinations.base.DestinationError` and ``OSError`` after recording the failure.
+    :class:`~publishing.errors.DestinationError` and ``OSError`` after recording the failure.
     """
     begun = time.monotonic()
     asked = request_deposit(release=release, destination=destination, by=by, now=now)
     try:
         url = destination.deposit(package, log)
-    except DestinationError as error:
-        fail_deposit(deposit_id=asked.pk, error=error, by=by, now=_later(now, begun))
-        raise
-    except OSError as error:
-        fault = DestinationError(f"The release's own files cannot be read ({type(error).__name__}).")
+    except (errors.DestinationError, OSError) as error:
+        unreadable = f"The release's own files cannot be read ({type(error).__name__})."
+        fault = errors.DestinationError(unreadable) if isinstance(error, OSError) else error
         fail_deposit(deposit_id=asked.pk, error=fault, by=by, now=_later(now, begun))
         raise
     return finish_deposit(
@@ -59,25 +55,32 @@ def _later(now: datetime, begun: float) -> datetime:
     return now + timedelta(seconds=time.monotonic() - begun)
 
 
-def refuse_withdrawn(release: Release) -> None:
-    """Raise :class:`~publishing.errors.UnusableRelease` if the release was withdrawn."""
+def check_depositable(release: Release) -> None:
+    """Raise :class:`~publishing.errors.UnusableRelease` unless it is published and was not withdrawn."""
+    if release.state != Release.State.PUBLISHED:
+        raise errors.UnusableRelease(
+            f"Release {release.number} of {release.study.slug} is {release.get_state_display()}. Only a "
+            "published release can be deposited."
+        )
     if withdrawal := release.withdrawn:
         where = {"number": release.number, "study": release.study.slug, "reason": withdrawal.reason}
         text = _("Release %(number)s of “%(study)s” was withdrawn on %(day)s: %(reason)s")
-        raise UnusableRelease(text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"})
+        told = text % {**where, "day": f"{withdrawal.withdrawn_at:%Y-%m-%d}"}
+        raise errors.UnusableRelease(
+            f"{told} A withdrawn release is not deposited. Where it has been deposited already, say there "
+            "that it was withdrawn."
+        )
 
 
 @transaction.atomic(durable=True)
 def request_deposit(*, release: Release, destination: Destination, by: User | None, now: datetime) -> Deposit:
     """Create or restart the deposit of this release at this place. A completed one stays as it is.
 
-    Raise ``ValueError`` if the release is not published and :class:`~publishing.errors.UnusableRelease` if it
-    was withdrawn. Both this and a withdrawal lock the release's row, so one of them always sees the other.
+    Raise as :func:`check_depositable` does. Both this and a withdrawal lock the release's row, so one of them
+    always sees the other.
     """
     release = Release.objects.locked().get(pk=release.pk)
-    if release.state != Release.State.PUBLISHED:
-        raise ValueError(f"{release} is not published.")
-    refuse_withdrawn(release)
+    check_depositable(release)
     deposit, _new = Deposit.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         release=release,
         kind=destination.kind,
@@ -86,14 +89,8 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
     )
     if deposit.state == Deposit.State.DONE:
         return deposit
-    deposit.state = Deposit.State.UPLOADING
-    deposit.failure = ""
-    deposit.public = destination.public
-    deposit.requested_by = by
-    deposit.requested_at = now
-    deposit.save()
-    _record(deposit, Event.Type.DEPOSIT_REQUESTED, by=by, now=now)
-    return deposit
+    deposit.public, deposit.requested_by, deposit.requested_at = destination.public, by, now
+    return _moved(deposit, Deposit.State.UPLOADING, by=by, now=now)
 
 
 @transaction.atomic(durable=True)
@@ -106,20 +103,14 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
     deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and (deposit.url, deposit.public) == (url, public):
         return deposit
-    deposit.state = Deposit.State.DONE
-    deposit.failure = ""
     deposit.public = public
-    deposit.done_at = now
-    deposit.url = url
-    deposit.manifest_sha256 = deposit.release.manifest_sha256
-    deposit.save()
     meanwhile = " (the release was withdrawn during the upload)" if deposit.release.withdrawn else ""
-    _record(deposit, Event.Type.DEPOSIT_DONE, by=by, now=now, note=f"{deposit.url}{meanwhile}")
-    return deposit
+    done = {"done_at": now, "url": url, "manifest_sha256": deposit.release.manifest_sha256}
+    return _moved(deposit, Deposit.State.DONE, f"{url}{meanwhile}", by=by, now=now, **done)
 
 
 @transaction.atomic(durable=True)
-def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, now: datetime) -> None:
+def fail_deposit(*, deposit_id: int, error: errors.DestinationError, by: User | None, now: datetime) -> None:
     """Record why a deposit failed.
 
     A completed deposit stays so unless the error is about the place itself: a network failure says nothing
@@ -128,18 +119,20 @@ def fail_deposit(*, deposit_id: int, error: DestinationError, by: User | None, n
     deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
         return
-    deposit.state = Deposit.State.FAILED
-    deposit.failure = str(error)
-    deposit.done_at = None
-    deposit.url = ""
-    deposit.manifest_sha256 = ""
+    _moved(deposit, Deposit.State.FAILED, str(error), by=by, now=now, failure=str(error))
+
+
+def _moved(
+    deposit: Deposit, state: Deposit.State, note: str = "", *, by: User | None, now: datetime, **values: Any
+) -> Deposit:
+    """Bring a locked deposit into a state, with the values that belong to it alone, and log that."""
+    of_other_states = {"failure": "", "done_at": None, "url": "", "manifest_sha256": ""}
+    for name, value in (of_other_states | values | {"state": state}).items():
+        setattr(deposit, name, value)
     deposit.save()
-    _record(deposit, Event.Type.DEPOSIT_FAILED, by=by, now=now, note=deposit.failure)
-
-
-def _record(deposit: Deposit, type: Event.Type, *, by: User | None, now: datetime, note: str = "") -> None:
     note = f"{deposit.kind} {deposit.place} {note}".strip()
-    record_release(release=deposit.release, type=type, by=by, now=now, note=note)
+    record_release(release=deposit.release, type=_EVENTS[state], by=by, now=now, note=note)
+    return deposit
 
 
 LONGEST_REASON = 1000
@@ -156,16 +149,16 @@ def withdraw_release(*, release: Release, reason: str, by: User | None, now: dat
     """
     reason = reason.strip()
     if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Give the reason in 1 to %(most)s characters. It is public."), most=LONGEST_REASON
         )
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Release %(number)s is not published, so there is nothing to withdraw."), number=release.number
         )
     if release.withdrawn:
-        raise UnusableRelease(
+        raise errors.UnusableRelease(
             _("Release %(number)s was already withdrawn on %(day)s: %(reason)s"),
             number=release.number,
             day=f"{release.withdrawn.withdrawn_at:%Y-%m-%d}",

@@ -1,6 +1,6 @@
 """Importing a release directory as a study: its settings, and the rows that its files provide."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -28,13 +28,13 @@ from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.actions.statements import describe_data
 from publishing.errors import UnusableRelease
 from publishing.files import jsonl
-from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, story_paths
+from publishing.files.rows import CONTEXT_KEYS, INSTRUMENT_PATH, PREDICTED, CountedVote, Row, story_paths
+from publishing.filters import ONE_OF_EACH
 from publishing.instrument import WRITTEN
 from publishing.models import AnswerSides
-from publishing.verification import check_release, decisions, jsonl as lines
-from publishing.verification.description import Description
-from publishing.verification.findings import Findings
-from publishing.verification.schema import VoteReader, read_decisions, sound_skips
+from publishing.verification import CheckedRelease, check_release, decisions
+from publishing.verification.release import Description
+from publishing.verification.schema import VoteReader, read_decisions, sound_revisions, sound_skips
 
 CONSENT = (
     "Nobody is asked here: the votes of this study were given in another one, to whose consent text the "
@@ -72,15 +72,16 @@ def import_release(
     """Create a study from a release's stories, in one transaction.
 
     It takes over description, statement and sides of the right answers; not the DOI, which names the release.
-    Without votes, the study is a draft to be judged anew. With votes, it is closed: its people are new,
-    qualified, anonymous annotators, and each counted vote keeps its times. A release holds no surplus
-    votes, so none are imported. Raise :class:`UnusableRelease`, and the errors of ``annotation.actions``.
+    Without votes, the study is a draft of the newest versions, to be judged anew. With votes, it is closed:
+    its people are new, qualified, anonymous annotators, each counted vote keeps its times, and old versions
+    of stories are there. A release holds no surplus votes, so none are imported. Raise
+    :class:`UnusableRelease`, and the errors of ``annotation.actions``.
     """
     report = check_release(directory, with_machine_validation=False)
     described = report.description
     if not report.is_sound or described is None:
         raise UnusableRelease(
-            f"{directory} is not sound. manage.py verify_release lists all {report.findings.total} findings; "
+            f"{directory} is not sound. manage.py verify_release lists all {report.total} findings; "
             f"the first is: {report.shown[0]}"
         )
     source = f"imported from release {described.document['study']} {described.document['number']}"
@@ -93,26 +94,51 @@ def import_release(
         study = actions.make_rehearsal(study=study, by=by, now=now)
     subject = f"release {described.document['number']} of {described.document['study']}"
     record_event(study=study, type=Event.Type.RELEASE_IMPORTED, by=by, now=now, subject=subject, note=note)
-    AnswerSides.objects.create(study=study, salt=described.salt, medians=described.medians)
+    AnswerSides.objects.create(
+        study=study, **{name: described.document[name] for name in ("salt", "medians")}
+    )
     describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
-    stories = 0
+    stories, votes = 0, 0
+    revisions = list(sound_revisions(CheckedRelease(directory)))
+    old = set() if crowd else {row["revised_from"] for row in revisions}
     for path in story_paths(described.rule).values():
-        if (directory / path).stat().st_size:  # else there is no such story
-            name = f"{described.document['study']}-{described.document['number']}/{path}"
-            with story_file(directory, path, described) as file:
+        name = f"{described.document['study']}-{described.document['number']}/{path}"
+        with story_file(directory, path, described, without=old) as file:
+            if file.stat().st_size:  # else there is no such story
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
-            stories += job.stories_added
-    votes = _import_votes(study, directory, described, crowd, note, by, now) if crowd else 0
+                stories += job.stories_added
     if crowd:
-        _import_decisions(study, directory, by, now)
+        votes = _import_votes(study, directory, described, crowd, note, by, now)
+        _import_decisions(study, directory, by, now)  # which may be about stories that are old versions now
+        _import_revisions(study, revisions, by, now)
     study.refresh_from_db()
     return Imported(study, stories, votes, crowd)
 
 
+def _import_revisions(study: Study, revisions: Sequence[Row], by: User | None, now: datetime) -> None:
+    for row in revisions:
+        actions.record_revision(
+            before=study.stories.get(story_id=row["revised_from"]),
+            after=study.stories.get(story_id=row["story_id"]),
+            reason=row["reason"],
+            by=by,
+            at=datetime.fromisoformat(row["revised_at"]),
+            now=now,
+        )
+
+
 def _import_decisions(study: Study, directory: Path, by: User | None, now: datetime) -> None:
-    of_labels = study.protocol.resolution == "majority"
-    made = read_decisions(directory, Findings(), of_labels=of_labels)
+    resolution = study.protocol.resolution
+    of_labels = resolution in ("majority", "reconciled")
+    made = read_decisions(CheckedRelease(directory), of_labels=of_labels)
     for story in Story.objects.filter(study=study, story_id__in=made).order_by("story_id"):
+        if resolution == "reconciled":
+            decided = {
+                field: (one.verdict, one.reason, one.decided_at)
+                for field, one in made[story.story_id].items()
+            }
+            actions.adopt_decisions(story=story, decided=decided, by=by, now=now)
+            continue
         for labelled, one in made[story.story_id].items():
             shared: dict[str, Any] = {"story": story, "reason": one.reason, "by": by, "now": now}
             shared["decided_at"] = one.decided_at
@@ -128,12 +154,17 @@ def _settings(described: Description, note: str, contact: str, crowd: Crowd | No
         get_protocol(protocol["name"], protocol["version"])
     except UnknownProtocol as error:
         raise UnusableRelease(str(error)) from error
+    rule = described.rule
+    adaptive: dict[str, Any] = {}
+    if rule.most_votes:
+        adaptive = {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
     usual = actions.StudySettings(
         title=described.document["title"],
         contact=contact,
         description=f"{described.document['description']}\n\n{note[:1].upper()}{note[1:]}.".strip(),
         protocol=protocol["name"],
         votes_per_story=described.votes_per_story,
+        **adaptive,
         license=described.document["license"],
     )
     if crowd is None:
@@ -157,11 +188,15 @@ def _import_votes(
     people = enroll_imported_annotators(
         study=study, consent=consent, people=crowd.first, note=note, by=by, now=now
     )
+    forms = orjson.loads((directory / INSTRUMENT_PATH).read_bytes())["forms"]
+    own = {form["version"]: {name: form[name] for name in WRITTEN} for form in forms if form["version"]}
     InstructionText.objects.bulk_create(
-        InstructionText(study=study, version=version, created_at=now, **said)
-        for version, said in past_instructions(directory).items()
+        InstructionText(study=study, version=version, created_at=now, **said) for version, said in own.items()
     )
-    stories = past_stories(directory, described)
+    stories = (
+        ImportedStory(voted.story_id, [_past(vote) for vote in voted.votes])
+        for voted in _votes(directory, described)
+    )
     votes = store_imported_votes(study=study, people=people, stories=stories, note=note, now=now)
     store_imported_skips(study=study, people=people, skips=past_skips(directory), note=note, now=now)
     actions.close_study(study=study, by=by, now=now)
@@ -182,7 +217,7 @@ def read_crowd(directory: Path, description: Description) -> Crowd:
 
 def past_skips(directory: Path) -> Iterator[ImportedSkip]:
     """Yield every skip of a directory that was just checked."""
-    for row in sound_skips(directory, Findings()):
+    for row in sound_skips(CheckedRelease(directory)):
         skipped_at = datetime.fromisoformat(row["skipped_at"])
         yield ImportedSkip(
             person=row["annotator"],
@@ -195,24 +230,12 @@ def past_skips(directory: Path) -> Iterator[ImportedSkip]:
         )
 
 
-def past_instructions(directory: Path) -> dict[int, dict[str, Any]]:
-    """Return the study's own instructions by version, with the fields of an ``InstructionText``."""
-    forms = orjson.loads((directory / INSTRUMENT_PATH).read_bytes())["forms"]
-    return {form["version"]: {name: form[name] for name in WRITTEN} for form in forms if form["version"]}
-
-
-def past_stories(directory: Path, description: Description) -> Iterator[ImportedStory]:
-    """Yield every story that has votes, with them."""
-    for voted in _votes(directory, description):
-        yield ImportedStory(voted.story_id, [_past(vote) for vote in voted.votes])
-
-
 def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:
     """Yield the votes of a directory that was just checked. Raise if it has changed since."""
-    findings = Findings()
-    yield from decisions.votes_by_story(directory, VoteReader(description.asked), findings)
-    if findings.total:
-        raise UnusableRelease(f"{directory} has changed since it was checked: {findings.shown[0]}")
+    release = CheckedRelease(directory)
+    yield from decisions.votes_by_story(release, VoteReader(description.asked))
+    if release.total:
+        raise UnusableRelease(f"{directory} has changed since it was checked: {release.shown[0]}")
 
 
 def _past(vote: CountedVote) -> ImportedVote:
@@ -231,19 +254,26 @@ def _served_at(vote: CountedVote) -> datetime:
 
 
 @contextmanager
-def story_file(directory: Path, path: str, description: Description) -> Iterator[Path]:
-    """Provide the stories of a file in a form that their protocol imports.
+def story_file(
+    directory: Path, path: str, description: Description, *, without: Collection[str] = ()
+) -> Iterator[Path]:
+    """Provide the stories of a file, ``without`` those with these ids, in a form that their protocol imports.
 
     Story-data rows already have it. Items are written as the rows from which their protocol reads them.
     """
-    if description.layout.question_sets:
+    is_ready = bool(description.layout.question_sets)
+    if is_ready and not without:
         yield directory / path
         return
     protocol = get_protocol(description.document["protocol"]["name"])
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
-        for line in lines.read(directory, path, Findings()):
-            facts = {name: line.row[name] for name in (*PROVENANCE, *PREDICTED)}
-            story = StoryRow("", 0, content=line.row["item"], **facts)
-            file.write(jsonl.line(protocol.source_row(story)))
+        for line in CheckedRelease(directory).lines(path):
+            row = line.row
+            if row["story_id"] in without:
+                continue
+            if not is_ready:
+                facts = {name: row[name] for name in (*PROVENANCE, *PREDICTED)}
+                row = protocol.source_row(StoryRow("", 0, content=row["item"], **facts))
+            file.write(jsonl.line(row))
         file.flush()
         yield Path(file.name)

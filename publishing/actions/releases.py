@@ -36,12 +36,12 @@ from publishing.earlier_releases import baseline_of, directory_before
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, ReleaseUnderway
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
-from publishing.filters import filter_for
 from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
 from publishing.store import StoreRefused, StoreUnavailable
+from publishing.study_filters import filter_for
 from tomannot.celery import app
 
 logger = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ BUILD_TASK = "publishing.tasks.build_release"
 COUNTS = ("stories", "kept", "dropped", "incomplete", "votes", "annotators")
 """Counts that a release's row and its ``release.json`` share."""
 AS_REQUESTED = (
-    "environment", "votes_per_story", "title", "description", "license", "story_language", "pay_rate",
-    "currency",
+    "environment", "votes_per_story", "most_votes", "title", "description", "license", "story_language",
+    "pay_rate", "currency",
 )  # fmt: skip
 """Fields copied from the study when the release is requested."""
 STALLED_AFTER = timedelta(seconds=10)
@@ -99,7 +99,7 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
 
     Raise :class:`UnknownFilter` or :class:`NothingToRelease`.
     """
-    filter_for(study.protocol_name, filter_name)
+    filter_for(study, filter_name)
     if study.state == Study.State.DRAFT:
         raise NothingToRelease(
             _("“%(study)s” is a draft; nobody has voted. Open it: manage.py open_study %(study)s."),
@@ -109,9 +109,9 @@ def next_release(*, study: Study, by: User | None, now: datetime, filter_name: s
         told = ngettext(
             "No story of “%(study)s” has its %(votes)s vote yet: there is nothing to release.",
             "No story of “%(study)s” has all its %(votes)s votes yet: there is nothing to release.",
-            study.votes_per_story,
+            study.slots_per_story,
         )
-        raise NothingToRelease(told, study=study.slug, votes=study.votes_per_story)
+        raise NothingToRelease(told, study=study.slug, votes=study.votes_told)
     release = Release.objects.filter(study=study, state=Release.State.FAILED).first()
     if release is None:
         last = Release.objects.filter(study=study).aggregate(last=Max("number"))["last"]
@@ -239,7 +239,6 @@ def _remove_unpublished(release: Release) -> None:
 
 @transaction.atomic(durable=True)
 def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
-    """Record the directory in place as the published release."""
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.BUILDING:
         return
@@ -267,7 +266,6 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
 
 
 def _built(release: Release, report: Report) -> BuiltRelease:
-    """Write the release to a hidden directory and move it into place."""
     final = release.directory
     prefix = f".building-{release.number}-"
     hidden = final.with_name(f"{prefix}{secrets.token_hex(4)}")
@@ -299,6 +297,7 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
                 facts=facts,
                 chunks=reported(chunks, report, Stage.STORIES, total),
                 skips=skips,
+                revisions=story_stream.revision_rows(release.study, until=release.answers_until),
                 previous=previous,
                 baseline=baseline,
                 report=report,
@@ -346,7 +345,6 @@ def _is_of(release: Release, description: Mapping[str, Any]) -> bool:
 
 
 def _explained(error: OSError | DomainError) -> str:
-    """Return the failure as a sentence with its remedy."""
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT

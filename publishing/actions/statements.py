@@ -13,10 +13,10 @@ from annotation.models import Event, Study
 from publishing.data_statement import problems
 from publishing.errors import InvalidStatement
 from publishing.facts import Statement
-from publishing.filters import filter_for
 from publishing.human_baseline.drawing import Sample
 from publishing.models import BaselineSample, DataStatement, Release, StudyPlan
 from publishing.plans import canonical, hash_of
+from publishing.study_filters import filter_for
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def fix_plan(
     :class:`UnknownFilter`, also for one that the protocol cannot use, or ``IntegrityError`` if the study has
     a plan already.
     """
-    text = canonical({**plan, "filter": filter_for(study.protocol_name, filter_name).name})
+    text = canonical({**plan, "filter": filter_for(study, filter_name).name})
     fixed = StudyPlan.objects.create(
         study=study, document=text, sha256=hash_of(text), fixed_at=now, fixed_by=by
     )

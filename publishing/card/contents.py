@@ -1,29 +1,20 @@
 """The files and columns of a release, their meanings, and the items of the researchers' statement. Pure."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from publishing.card.markdown import cell, code, paragraphs, text
 from publishing.facts import AskedQuestion, ReleaseFacts, Statement
+from publishing.files import rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    BASELINE,
-    DROPPED_PATH,
-    LABELS_PATH,
-    RATINGS_PATH,
-    SKIPS_PATH,
-    VOTES_PATH,
-    Layout,
-    config_path,
-)
-from publishing.filters import get_filter
-from publishing.statistics.labels import PerItem, per_item
+from publishing.files.rows import Layout
+from publishing.results import PerItem, per_item
 
 MEANINGS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "text/meanings.toml").read_text(encoding="utf-8")
 )
-"""Meanings of files, columns and items of the statement, by table of ``text/meanings.toml``."""
+"""The meanings of files, columns, items of the statement, figures and reasons, by table of the file."""
 FILES, STATED = MEANINGS["files"], MEANINGS["statement"]
 
 
@@ -40,29 +31,35 @@ def summary_of(path: str, *, selects: bool) -> str:
     return usual if selects else other.get(path) or other.get(folder, usual)
 
 
-def configs(layout: Layout, results: PerItem | None) -> dict[str, str]:
-    """Return the paths of the files that ``datasets`` loads, by the names of their configurations."""
-    found = {config: config_path(config) for config in layout.configs}
-    return found | ({results.config: results.path} if results else {})
+def configs(layout: Layout, results: PerItem | None, *, also: Collection[str] = ()) -> dict[str, str]:
+    """Return the paths of the files that ``datasets`` loads, by the names of their configurations.
+
+    ``also`` has the paths that only some releases have, here and below: a baseline, or revisions.
+    """
+    found = {config: rows.config_path(config) for config in layout.configs}
+    found |= {results.config: results.path} if results else {}
+    revised = rows.REVISIONS_PATH
+    return found | ({name_of(revised): revised} if revised in also else {})
 
 
-def copied(layout: Layout, results: PerItem | None) -> list[str]:
+def copied(layout: Layout, results: PerItem | None, *, also: Collection[str] = ()) -> list[str]:
     """Return the paths of the files that have a Parquet copy."""
-    return [*configs(layout, results).values(), VOTES_PATH, SKIPS_PATH]
+    return [*configs(layout, results, also=also).values(), rows.VOTES_PATH, rows.SKIPS_PATH]
 
 
-def paths(layout: Layout, results: PerItem | None, *, selects: bool, with_baseline: bool) -> list[str]:
+def paths(layout: Layout, results: PerItem | None, *, selects: bool, also: Collection[str]) -> list[str]:
     """Return the files of a release, and its folders of several files, which end in a slash."""
-    there = {BASELINE: with_baseline, DROPPED_PATH: selects}
-    there |= {path: bool(results and path == results.path) for path in (RATINGS_PATH, LABELS_PATH)}
-    return [*map(config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
+    there = {path: path in also for path in (rows.BASELINE, rows.REVISIONS_PATH)}
+    there[rows.DROPPED_PATH] = selects
+    there |= {path: bool(results and path == results.path) for path in rows.RESULTS_PATHS}
+    return [*map(rows.config_path, layout.configs), *(path for path in FILES if there.get(path, True))]
 
 
-def files(facts: ReleaseFacts, layout: Layout, *, with_baseline: bool) -> list[tuple[str, str]]:
+def files(facts: ReleaseFacts, layout: Layout, *, also: Collection[str]) -> list[tuple[str, str]]:
     """Return every file with what it holds."""
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     results = per_item(facts.protocol_name, facts.asked)
-    found = paths(layout, results, selects=selects, with_baseline=with_baseline)
+    found = paths(layout, results, selects=selects, also=also)
     return [(code(path), summary_of(path, selects=selects)) for path in found]
 
 
@@ -77,11 +74,9 @@ def columns(
     return [(*column, ", ".join(files)) for column, files in found.items()]
 
 
-def load_snippet(
-    layout: Layout, results: PerItem | None, *, directory: str = "path/to/this/directory"
-) -> str:
+def load_snippet(names: Iterable[str], *, directory: str = "path/to/this/directory") -> str:
     """Return Python that loads every config from the directory, one line each."""
-    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in configs(layout, results)]
+    loads = [f'load_dataset("{directory}", "{one}", split="test")' for one in names]
     return "\n".join(["from datasets import load_dataset", "", *loads])
 
 

@@ -11,37 +11,27 @@ as a number. Only the dropped stories, which have no copy, are read from JSON Li
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from publishing.card.citation import SPDX, citation
-from publishing.card.contents import meaning_of, summary_of
+from publishing.card.contents import MEANINGS, copied, meaning_of, name_of, summary_of
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.files import rows
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
-from publishing.files.parquet import is_text
-from publishing.files.rows import INCOMPLETE_PATH, INSTRUMENT_PATH, STORY_PATHS, VOTES_PATH
-from publishing.filters import Outcome, get_filter
+from publishing.files.parquet import is_text, parquet_path
+from publishing.filters import Outcome
+from publishing.results import per_item
 
 CROISSANT_PATH = "croissant.json"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
 
-KEPT_PATH = STORY_PATHS[Outcome.KEPT]
+KEPT_PATH = rows.STORY_PATHS[Outcome.KEPT]
+WITHOUT_KEY = (rows.VOTES_PATH, rows.SKIPS_PATH, *rows.RESULTS_PATHS)
+"""Files whose rows have no column that names them."""
 NO_TEST = "There was no qualification test."
-MEASURED = (
-    "statistics.json has the agreement of the complete stories before the filter, per question: percent, "
-    "Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 with intervals."
-)
-MEASURED_RATINGS = (
-    "statistics.json has mean, median, ordinal Krippendorff's alpha and Gwet's AC2 of the complete items, "
-    "per question and with intervals."
-)
-SELECTED = (
-    "The filter selects by the answers that count against a story, so the kept stories are not a "
-    "representative sample of all stories; the kept share may differ between scenarios and authors."
-)
 
 Node = dict[str, Any]
 
@@ -65,28 +55,16 @@ _FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """One record set: its file and columns."""
-
-    name: str
-    description: str
-    path: str
-    columns: Mapping[str, Type]
-    asked: Sequence[AskedQuestion]
-    key: str = ""
-
-
 def document(
     facts: ReleaseFacts,
     tally: Tally,
-    records: Sequence[Records],
+    columns: Mapping[str, Mapping[str, Type]],
     files: Sequence[FileFacts],
-    machine_warnings: Sequence[str] = (),
+    machine_warnings: Sequence[str],
 ) -> Node:
-    """Return the content of ``croissant.json``. ``files`` are the files written so far."""
+    """Return the content of ``croissant.json``, given the columns by file, and the files written so far."""
     cited, statement = citation(facts), facts.statement
-    selects = get_filter(facts.filter_name).selects
+    selects = facts.rule.selects
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
@@ -124,17 +102,21 @@ def document(
         "distribution": [
             _file_object(file, selects=selects) for file in sorted(files, key=lambda file: file.path)
         ],
-        "recordSet": [_record_set(one) for one in records],
+        "recordSet": [
+            _record_set(path, columns[path], facts)
+            for path in sorted(file.path for file in files if file.size)
+            if path in columns
+        ],
     }
 
 
 def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -> Node:
     """Return the files of stories, and each step from them to the release with the hash of its result."""
     hashes = {file.path: file.sha256 for file in files}
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     steps = (
-        ("Test", "What annotators were shown and asked, the test included.", INSTRUMENT_PATH),
-        ("Votes", "Their counted votes.", VOTES_PATH),
+        ("Test", "What annotators were shown and asked, the test included.", rows.INSTRUMENT_PATH),
+        ("Votes", "Their counted votes.", rows.VOTES_PATH),
         ("Filter", f"The kept stories: {rule.sentence(facts.votes_per_story)}.", KEPT_PATH)
         if rule.selects
         else ("Resolution", "The items with all their votes.", KEPT_PATH),
@@ -159,19 +141,20 @@ def _entity(name: str, sha256: str, license: str = "") -> Node:
 
 
 def _not_validated(facts: ReleaseFacts) -> str:
-    rule = get_filter(facts.filter_name)
+    rule = facts.rule
     return "" if rule.validates else f" {rule.not_validated}"
 
 
 def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequence[str]) -> Node:
     """Return provenance and limits in the terms of RAI."""
-    counts, statement = tally.counts(), facts.statement
-    rule = get_filter(facts.filter_name)
+    counts, statement, said = tally.counts(), facts.statement, MEANINGS["croissant"]
+    rule = facts.rule
+    measured = said["measured" if rule.selects else "measured_ratings"]
     decided = f": {counts['kept']:,} were kept, {counts['dropped']:,} dropped" if rule.selects else ""
     return {
         "rai:dataCollection": (
             f"The study had {counts['stories']:,} stories: {authors(tally, str)}. "
-            f"{counts['kept'] + counts['dropped']:,} are complete{decided}. "
+            f"{tally.complete:,} are complete{decided}. "
             f"{counts['annotators']:,} annotators gave {counts['votes']:,} "
             f"counted votes, including those on incomplete stories. {_people(facts)}"
         ),
@@ -179,7 +162,7 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
         "rai:dataCollectionMissingData": (
             f"{counts['incomplete']:,} stories were incomplete at the time of this release"
             f"{': without verdict. ' if rule.selects else '. '}"
-            f"{INCOMPLETE_PATH}. Their votes are in {VOTES_PATH}."
+            f"{rows.INCOMPLETE_PATH}. Their votes are in {rows.VOTES_PATH}."
         ),
         "rai:dataPreprocessingProtocol": [
             f"{'Filter' if rule.selects else 'Resolution'} {rule.name}: "
@@ -197,21 +180,19 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"tomannot {facts.code_version}",
             *_statement_item(statement.platform),
         ],
-        "rai:annotationsPerItem": str(facts.votes_per_story),
-        "rai:dataAnnotationAnalysis": [
-            f"{MEASURED if rule.selects else MEASURED_RATINGS} annotations/votes.jsonl has every single vote."
-        ],
+        "rai:annotationsPerItem": facts.votes_told,
+        "rai:dataAnnotationAnalysis": [f"{measured} annotations/votes.jsonl has every single vote."],
         "rai:personalSensitiveInformation": [
             "Annotators appear under pseudonyms that are used in this study only.",
             *_statement_item(statement.sensitive_information),
         ],
         "rai:dataBiases": [
-            *([f"{SELECTED}{_not_validated(facts)}"] if rule.selects else []),
+            *([f"{said['selected']}{_not_validated(facts)}"] if rule.selects else []),
             *machine_warnings,
             *_statement_item(statement.biases),
         ],
         "rai:dataLimitations": [
-            f"{facts.votes_per_story} votes cannot show that a story is valid for everybody, and the "
+            f"{facts.votes_told} votes cannot show that a story is valid for everybody, and the "
             "annotators are not a sample of any population."
             if rule.selects
             else "The annotators are not a sample of any population.",
@@ -261,30 +242,32 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
 # Record sets
 
 
-def _record_set(records: Records) -> Node:
-    fields = _Fields(records)
-    found = [field for name, kind in records.columns.items() if (field := fields.of_column(name, kind))]
-    key = {"key": {"@id": f"{records.name}/{records.key}"}} if records.key else {}
+def _record_set(path: str, columns: Mapping[str, Type], facts: ReleaseFacts) -> Node:
+    """Return the record set of a file; its first column names a row, if any does."""
+    name, results = name_of(path), per_item(facts.protocol_name, facts.asked)
+    has_copy = path in copied(rows.layout_for(facts.protocol_name), results, also=[path])
+    fields = _Fields(name, parquet_path(path) if has_copy else path, facts.asked)
+    key = {} if path in WITHOUT_KEY else {"key": {"@id": f"{name}/{next(iter(columns))}"}}
     return {
         "@type": "cr:RecordSet",
-        "@id": records.name,
-        "name": records.name,
-        "description": records.description,
+        "@id": name,
+        "name": name,
+        "description": summary_of(path, selects=facts.rule.selects),
         **key,
-        "field": found,
+        "field": [field for column, kind in columns.items() if (field := fields.of_column(column, kind))],
     }
 
 
 class _Fields:
     """The fields of one record set. Lists of lists, which Croissant cannot express, are left out."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, name: str, path: str, asked: Sequence[AskedQuestion]) -> None:
+        self._name, self._path, self._asked = name, path, asked
         self._taken: set[str] = set()
 
     def of_column(self, column: str, kind: Type) -> Node | None:
         if is_text(kind):
-            if self._records.path.endswith(".jsonl"):
+            if self._path.endswith(".jsonl"):
                 return None
             field = self._field((column,), "sc:Text", column)
             return field | {"description": f"{field['description']}, as JSON text"}
@@ -306,7 +289,6 @@ class _Fields:
                 yield leaf
 
     def _leaf(self, names: tuple[str, ...], kind: Type, column: str) -> Node | None:
-        """Return a field of one value or of a list of values."""
         repeated = isinstance(kind, list)
         element = kind[0] if isinstance(kind, list) else kind
         if not isinstance(element, str):
@@ -315,7 +297,7 @@ class _Fields:
         return field | ({"repeated": True} if repeated else {})
 
     def _field(self, names: tuple[str, ...], data_type: str, column: str) -> Node:
-        source: Node = {"fileObject": {"@id": self._records.path}, "extract": {"column": column}}
+        source: Node = {"fileObject": {"@id": self._path}, "extract": {"column": column}}
         if names[1:]:
             keys = (key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key) else f'"{key}"' for key in names[1:])
             source["transform"] = {"jsonPath": ".".join(keys)}
@@ -323,9 +305,9 @@ class _Fields:
 
     def _named(self, names: tuple[str, ...]) -> Node:
         """Return an unused id without characters that URLs lack."""
-        plain = "/".join(re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in (self._records.name, *names))
+        plain = "/".join(re.sub(r"[^A-Za-z0-9_.-]", "_", name) for name in (self._name, *names))
         found = plain
         while found in self._taken:
             found += "_"
         self._taken.add(found)
-        return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._records.asked)}
+        return {"@id": found, "name": found, "description": meaning_of("/".join(names), self._asked)}

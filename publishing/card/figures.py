@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from publishing.card.contents import MEANINGS
 from publishing.card.markdown import NOTHING, decimal, one_line, percent
 from tomannot.text_templates import environment
 
@@ -78,13 +79,7 @@ MOST_BARS = 24
 """Bars per group; larger groups are shown first."""
 JOINT = "the story as a whole"
 
-GUESSES = {
-    "choice_only": "sees the choices only",
-    "question_choice": "question and choices",
-    "story_choice": "story and choices",
-    "shorter_choice": "always the shorter choice",
-}
-"""Scores of machine_validation.json in the card and its chart."""
+GUESSES = MEANINGS["guesses"]
 
 
 def figures(

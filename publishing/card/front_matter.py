@@ -12,7 +12,7 @@ from publishing.card.markdown import one_line
 from publishing.facts import ReleaseFacts, Tally
 from publishing.files.features import Type, declared
 from publishing.files.rows import Layout
-from publishing.statistics.labels import per_item
+from publishing.results import per_item
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -34,7 +34,8 @@ def front_matter(
 
     No sizes are declared, because a wrong number of examples would break loading.
     """
-    kept, loaded = tally.counts()["kept"], configs(layout, per_item(facts.protocol_name, facts.asked))
+    kept, results = tally.counts()["kept"], per_item(facts.protocol_name, facts.asked)
+    loaded = configs(layout, results, also=columns)
     has_questions = bool(layout.question_sets)
     named = marked(one_line(facts.title), facts.filter_name)
     marks = {

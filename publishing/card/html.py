@@ -12,9 +12,6 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-_DOWN = 1
-"""Levels by which the card's headings move below the page's own."""
-
 
 @dataclass(frozen=True, slots=True)
 class RenderedCard:
@@ -42,7 +39,7 @@ def rendered(card: str, file_url: Callable[[str], str | None]) -> RenderedCard:
 
 
 def _mark_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """Move headings down, give sections an id, and label tables with their section."""
+    """Move headings below that of the page, give sections an id, and label tables with their section."""
     sections: list[tuple[str, str]] = []
     heading, tables = "", 0
     for place, token in enumerate(tokens):
@@ -52,7 +49,7 @@ def _mark_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
                 sections.append((f"card-{len(sections) + 1}", heading))
                 token.attrSet("id", sections[-1][0])
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1]) + _DOWN, 6)}"
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
         if token.type == "table_open":
             tables += 1
             token.meta["label"] = f"{heading} ({tables})"

@@ -18,17 +18,17 @@ from jinja2.runtime import LoopContext
 
 from annotation.intake import AI_TOOLS
 from annotation.protocols import stated_by
+from annotation.protocols.instructions import sections_of
 from publishing import facts as release_facts, filters
 from publishing.card import citation, contents, figures, markdown
-from publishing.card.changes import Changes, changed_rules
 from publishing.card.markdown import NOTHING, bullets, code, decimal, interval, listed, percent, text
-from publishing.comparison.changes import CHANGES_PATH
+from publishing.comparison.changes import CHANGES_PATH, Changes, changed_rules
 from publishing.facts import NOT_STATED, ReleaseFacts, Tally, quartiles
 from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
+from publishing.results import per_item
 from publishing.statistics.intervals import wilson
-from publishing.statistics.labels import per_item
 from publishing.statistics.scored import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates
@@ -37,32 +37,8 @@ MOST_NAMED = 8
 """Generators named in the text; the table has all of them."""
 MOST_ROWS = 100
 """Rows in a table of the card; ``statistics.json`` has all groups."""
-LANGUAGES = {"en": "English", "de": "German"}
 EXCLUDED = "excluded"
 UNCONFIRMED = ("pending", "doubted")
-SURPLUS = {
-    "late": "too late: the time had run out and no place was left for them",
-    "not_qualified": "from annotators who were no longer qualified",
-    "displaced": "excluded, and readmitted after the place was taken",
-}
-"""Reasons why votes never count (``publishing.queries.surplus_votes``), in the card's words."""
-RATING_ESTIMATES = {
-    "mean": "mean",
-    "median": "median",
-    "krippendorff_alpha_ordinal": "Krippendorff's alpha",
-    "gwet_ac2": "Gwet's AC2",
-}
-COEFFICIENTS = {
-    "percent": "raw agreement",
-    "fleiss_kappa": "Fleiss' kappa",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "gwet_ac1": "Gwet's AC1",
-}
-HELD_OUT = {
-    "entities": "stories that share an entity other than the persons X and Y",
-    "scenario": "stories of one scenario",
-}
-"""Groupings of stories, other than by core, that are held out together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +78,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> str:
         surplus=surplus,
         unconfirmed=unconfirmed,
         seconds=quartiles(tally.seconds),
+        hours=tally.person_hours,
         languages=sorted(languages.items(), key=lambda item: (-item[1], item[0])),
     )
 
@@ -109,6 +86,7 @@ def procedure(facts: ReleaseFacts, tally: Tally) -> str:
 def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
     """Return everything that follows from the release's files, from the plan to the citation."""
     varied, previous = figures.varied_configs(made.guessed), made.previous
+    also = {*made.columns, *([rows.BASELINE] if made.people else [])}
     cues = [
         (config, side, listed(words))
         for config, found in varied.items()
@@ -128,7 +106,8 @@ def closing(facts: ReleaseFacts, tally: Tally, made: Documents) -> str:
         people=made.people,
         previous=previous,
         changed_rules=changed_rules(facts, previous.before) if previous else [],
-        files=contents.files(facts, made.layout, with_baseline=bool(made.people)),
+        files=contents.files(facts, made.layout, also=also),
+        also=also,
         first_path=rows.config_path(made.layout.configs[0]),
         example=jsonl.document(made.example).decode().rstrip().replace("`", "\\u0060"),
         columns=contents.columns(facts.asked, made.columns),
@@ -181,7 +160,6 @@ def _coefficient(found: Mapping[str, Any], key: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Return a whole number, or one with two decimals and its interval."""
     if cell.value is None:
         return NOTHING
     is_whole = isinstance(cell.value, int)
@@ -206,13 +184,13 @@ def _environment() -> Environment:
     }
     for module in (citation, contents, figures, filters, markdown, release_facts, rows):
         environment.globals |= {name: one for name, one in vars(module).items() if not name.startswith("_")}
+    environment.globals |= {name.upper(): words for name, words in contents.MEANINGS.items()}
     environment.globals |= {
-        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "COEFFICIENTS": COEFFICIENTS,
-        "EXCLUDED": EXCLUDED, "HELD_OUT": HELD_OUT, "LANGUAGES": LANGUAGES, "MOST_ROWS": MOST_ROWS,
-        "RATING_ESTIMATES": RATING_ESTIMATES, "SURPLUS": SURPLUS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
-        "authors": authors, "between": _between, "coefficient": _coefficient, "median_low": median_low,
-        "number_with_interval": _cell, "score": _score, "TABLES": TABLES, "undefined": _undefined,
-        "wilson": wilson,
+        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED, "MOST_ROWS": MOST_ROWS,
+        "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
+        "authors": authors, "between": _between, "coefficient": _coefficient,
+        "median_low": median_low, "number_with_interval": _cell, "score": _score,
+        "sections_of": sections_of, "TABLES": TABLES, "undefined": _undefined, "wilson": wilson,
     }  # fmt: skip
     return environment
 
@@ -223,15 +201,20 @@ def _between(loop: LoopContext) -> str:
 
 
 def _rendered(template: str, facts: ReleaseFacts, tally: Tally, **context: Any) -> str:
-    found = _environment().get_template(template)
-    text = found.render(
+    return rendered(
+        template,
         facts=facts,
         tally=tally,
         counts=tally.counts(),
-        rule=filters.get_filter(facts.filter_name),
-        needed=markdown.counted(facts.votes_per_story, "vote", "votes"),
+        rule=facts.rule,
+        needed=f"{facts.votes_told} vote{'s' if facts.votes_told != '1' else ''}",
         follows=stated_by(facts.protocol_name).follows,
-        has_labels=stated_by(facts.protocol_name).resolution == "majority",
+        resolution=stated_by(facts.protocol_name).resolution,
         **context,
     )
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def rendered(template: str, **context: Any) -> str:
+    """Return the text of a template in ``text/``, with one blank line at most between others."""
+    text = _environment().get_template(template).render(context)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

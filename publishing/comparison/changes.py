@@ -7,7 +7,7 @@ are in the order of the stories' ids.
 import enum
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, repeat
@@ -16,24 +16,19 @@ from typing import Any
 
 import orjson
 
-from publishing.files import jsonl
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    CONTEXT_KEYS,
-    INCOMPLETE_PATH,
-    LABELS_PATH,
-    STORY_PATHS,
-    VOTES_PATH,
-    Layout,
-    Row,
-    config_path,
-    layout_for,
-)
-from publishing.filters import Outcome
+from annotation.deciding import span
+from publishing.errors import BrokenDirectory
+from publishing.facts import ReleaseFacts
+from publishing.files import jsonl, rows
+from publishing.files.directory import MANIFEST, file_facts
+from publishing.files.rows import Layout, Row
+from publishing.filters import REVISED, Outcome
 
-READ = (STORY_PATHS[Outcome.KEPT], VOTES_PATH)
+READ = (rows.STORY_PATHS[Outcome.KEPT], rows.VOTES_PATH)
 """The files that are read of every release, beside that of dropped stories, if there is one."""
-_ABOUT_THE_VOTE = ("story_id", "annotator", *CONTEXT_KEYS)
+_ABOUT_THE_VOTE = ("story_id", "annotator", *rows.CONTEXT_KEYS)
+Move = tuple[Outcome | None, Outcome | None]
+"""A story's outcomes then and now; None if it was or is not in the release."""
 
 
 class Kind(enum.StrEnum):
@@ -63,7 +58,7 @@ class Pair:
     now: StoryState | None
 
     @property
-    def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
+    def outcomes(self) -> Move:
         return self.before.outcome if self.before else None, self.now.outcome if self.now else None
 
     @property
@@ -96,14 +91,14 @@ def difference_of(pair: Pair) -> tuple[Kind, dict[str, Any]] | None:
     then, now = pair.outcomes
     if then is now and (then is not Outcome.DROPPED or pair.before == pair.now):
         return None
-    rows = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
-    reasons = [row.get("reason", "") for row in rows]
+    told = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
+    reasons = [row.get("reason", "") for row in told]
     if then is now and reasons[0] == reasons[1]:
         return None
     kind = (
         Kind.KEPT_BEFORE if then is Outcome.KEPT else Kind.KEPT_NOW if now is Outcome.KEPT else Kind.OTHERWISE
     )
-    story, (changed, same_votes) = rows[1] or rows[0], changed_votes(pair)
+    story, (changed, same_votes) = told[1] or told[0], changed_votes(pair)
     return kind, {
         "story_id": story["story_id"],
         "scenario_name": story["scenario_name"],
@@ -129,10 +124,10 @@ def changed_votes(pair: Pair) -> tuple[list[dict[str, Any]], int]:
 
 def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
     """Return the answers of every vote by annotator."""
-    rows = [orjson.loads(line) for line in state.votes] if state else []
+    votes = [orjson.loads(line) for line in state.votes] if state else []
     return {
         row["annotator"]: {key: answer for key, answer in row.items() if key not in _ABOUT_THE_VOTE}
-        for row in rows
+        for row in votes
     }
 
 
@@ -142,8 +137,8 @@ def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[Story
     Older releases list no incomplete stories, and those of ratings no dropped ones.
     """
     others = [Outcome.DROPPED, *([Outcome.INCOMPLETE] if incomplete else [])]
-    outcomes = [Outcome.KEPT, *(one for one in others if (directory / STORY_PATHS[one]).is_file())]
-    paths = [*(STORY_PATHS[outcome] for outcome in outcomes), VOTES_PATH]
+    outcomes = [Outcome.KEPT, *(one for one in others if (directory / rows.STORY_PATHS[one]).is_file())]
+    paths = [*(rows.STORY_PATHS[outcome] for outcome in outcomes), rows.VOTES_PATH]
     streams = [jsonl.lines_in_order(directory / path) for path in paths]
     merged = heapq.merge(
         *(_placed(place, stream) for place, stream in enumerate(streams)), key=lambda item: item[:2]
@@ -164,8 +159,10 @@ def _placed(place: int, stream: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple
 
 
 CHANGES_PATH = "changes.jsonl"
-REASONS = ("new-story", "votes", "expert", "filter", "protocol", "text", "sides")
+REASONS = ("new-story", "revision", "votes", "expert", "filter", "protocol", "text", "sides")
 """Reasons for a change, in the order in which a row names them."""
+RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
+"""Keys of the previous release.json that a release repeats, beside the hash of its MANIFEST."""
 
 Questions = tuple[bytes, ...]
 
@@ -178,11 +175,11 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
     """
     described = [orjson.loads((before / "release.json").read_bytes()), description]
     other = {key for key in ("filter", "protocol") if described[0][key] != described[1][key]}
-    listed = (before / INCOMPLETE_PATH).is_file()
+    listed = (before / rows.INCOMPLETE_PATH).is_file()
     decided = [_decisions(folder) for folder in (before, now)]
     with ExitStack() as files:
         lines = [
-            question_lines(folder, layout_for(one["protocol"]["name"]), files)
+            question_lines(folder, rows.layout_for(one["protocol"]["name"]), files)
             for folder, one in zip((before, now), described, strict=True)
         ]
         for pair in paired_stories(before, now, incomplete=True):
@@ -194,15 +191,69 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
                 yield row
 
 
-def moves_of(rows: Iterable[Row]) -> dict[tuple[Outcome | None, Outcome | None], int]:
+def moves_of(changed: Iterable[Row]) -> dict[Move, int]:
     """Count the changed stories by their outcomes then and now."""
-    sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in rows)
+    sides = ([Outcome(row[side]) if row[side] else None for side in ("before", "now")] for row in changed)
     return Counter((then, now) for then, now in sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The difference from the previous release."""
+
+    before: Mapping[str, Any]
+    """The entry of ``release.json`` about the previous release."""
+    moves: Mapping[Move, int]
+    """The changed stories."""
+
+    def stories(self, then: Collection[Outcome | None], now: Collection[Outcome | None]) -> int:
+        """Count the stories that had one of the outcomes ``then`` and have one of ``now``."""
+        return sum(stories for (old, new), stories in self.moves.items() if old in then and new in now)
+
+
+def changes_since(
+    before: Path, description: Mapping[str, Any], now: Path, write: Callable[[bytes], object]
+) -> Changes:
+    """Compare two release directories, and write a row for every changed story.
+
+    ``description`` is the content of the newer ``release.json``. Raise
+    :class:`~publishing.errors.BrokenDirectory` if the older directory is incomplete or out of order.
+    """
+
+    def written() -> Iterator[Row]:
+        for row in changed_rows(before, now, description):
+            write(jsonl.line(row))
+            yield row
+
+    try:
+        described = orjson.loads((before / "release.json").read_bytes())
+        recorded = {key: described[key] for key in RECORDED}
+        manifest = file_facts(before, MANIFEST).sha256
+        return Changes(recorded | {"manifest_sha256": manifest}, moves_of(written()))
+    except (FileNotFoundError, ValueError, KeyError) as error:
+        raise BrokenDirectory(
+            f"{before} cannot be compared with the new release: {error}. Restore the files of that release, "
+            "or move its directory away, and request the release again."
+        ) from error
+
+
+def changed_rules(facts: ReleaseFacts, before: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the settings that changed, each with its value before and now."""
+    parameters = before["filter"]["parameters"]
+    votes = span(parameters["votes_per_story"], parameters.get("most_votes"))
+    pairs = [
+        ("filter", before["filter"]["name"], facts.filter_name),
+        ("votes per story", votes, facts.votes_told),
+        ("protocol", before["protocol"]["name"], facts.protocol_name),
+        ("version of the protocol", before["protocol"]["version"], facts.protocol_version),
+        ("licence", before.get("license", facts.license), facts.license),
+    ]
+    return [(what, str(old), new) for what, old, new in pairs if old != new]
 
 
 def question_lines(directory: Path, layout: Layout, files: ExitStack) -> Iterator[Questions]:
     """Yield the questions about each kept story, unparsed, in the order of the stories."""
-    paths = [directory / config_path(one.config) for one in layout.question_sets]
+    paths = [directory / rows.config_path(one.config) for one in layout.question_sets]
     opened = [files.enter_context(path.open("rb", buffering=1 << 20)) for path in paths]
     return zip(*opened, strict=False) if opened else repeat(())
 
@@ -223,6 +274,7 @@ def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) 
     judged_otherwise = outcomes[0] != outcomes[1] or reasons[0] != reasons[1]
     because = {
         "new-story": pair.before is None and listed,
+        "revision": judged_otherwise and reasons[1] == REVISED,
         "votes": bool(votes),
         "expert": "expert" in other,
         "filter": judged_otherwise and "filter" in other,
@@ -253,13 +305,19 @@ def _answers(asked: list[Questions]) -> list[Row]:
     ]
 
 
+def _without_time(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "reconciled_at"}
+
+
 def _decisions(directory: Path) -> Mapping[bytes, Any]:
-    """Return the experts' decisions that the release follows, or may: about stories, and about labels."""
-    found: defaultdict[bytes, dict[str, str]] = defaultdict(dict)
-    for name, field, decided in ((ADJUDICATIONS_PATH, "", "verdict"), (LABELS_PATH, "labelled", "label")):
+    """Return what experts decided that the release follows, or may: stories, labels, and rows of lists."""
+    found: defaultdict[bytes, dict[str, Any]] = defaultdict(dict)
+    files = ((rows.ADJUDICATIONS_PATH, "", "verdict"), (rows.LABELS_PATH, "labelled", "label"))
+    for name, field, decided in (*files, (rows.RECONCILED_PATH, "row", "change")):
         if (path := directory / name).is_file():
             with path.open("rb") as file:
                 for row in map(orjson.loads, file):
                     if decided in row and row.get("decided_by", "expert") == "expert":
-                        found[row["story_id"].encode()][row.get(field, "")] = row[decided]
+                        told = row[decided] if name != rows.RECONCILED_PATH else _without_time(row)
+                        found[row["story_id"].encode()][row.get(field, "")] = told
     return found

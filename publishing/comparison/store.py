@@ -40,7 +40,7 @@ PER_PAGE = 50
 LONGEST = timedelta(minutes=30)
 """After this time without an outcome, the job is considered lost and may be requested again."""
 REFUSED_FOR = timedelta(seconds=30)
-"""How long a failure is shown before the page requests the comparison again."""
+"""The time for which a failure is shown before the page requests the comparison again."""
 
 
 @dataclass(frozen=True, slots=True)

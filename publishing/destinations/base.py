@@ -1,4 +1,4 @@
-"""The interface of outside places for releases, their addresses and errors, and what is sent there.
+"""The interface of outside places for releases, their addresses, and what is sent there.
 
 A destination takes a whole release directory. Each one promises: readers see the whole release or none of it;
 an interrupted deposit is completed by running it again; and a deposit is only done when every file was
@@ -7,14 +7,12 @@ compared with MANIFEST.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from accounts.errors import DomainError
-from publishing.errors import BrokenDirectory
-from publishing.files import directory
+from publishing.errors import WrongPlace
 from publishing.files.directory import MANIFEST, FileFacts
 
 S3 = "s3"
@@ -28,34 +26,6 @@ _FORMS = "Places are named s3://bucket/prefix, huggingface:owner/name or zip:PAT
 
 Log = Callable[[str], None]
 """Called with one line of progress."""
-
-
-class DestinationError(DomainError):
-    """A place cannot take the release. The message ends with a remedy and contains no secret."""
-
-
-class WrongPlace(DestinationError):
-    """The address is malformed, or there is no such place."""
-
-
-class AccessRefused(DestinationError):
-    """The credentials are unknown or lack a right."""
-
-
-class Unreachable(DestinationError):
-    """The place did not answer, or broke off. Running the deposit again continues it."""
-
-
-class PlaceOccupied(DestinationError):
-    """Something else is there. It is never overwritten."""
-
-
-class WrongVisibility(DestinationError):
-    """The visibility is not the requested one."""
-
-
-class Damaged(DestinationError):
-    """The stored files are not the ones that were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +57,6 @@ class Package:
     @property
     def manifest(self) -> bytes:
         return (self.directory / MANIFEST).read_bytes()
-
-
-def package(
-    source: Path, *, slug: str, number: int, rehearsal: bool, manifest_sha256: str, earlier: Sequence[Path]
-) -> Package:
-    """Check every file of the directory and return it as a package.
-
-    Raise :class:`~publishing.errors.BrokenDirectory` unless it is exactly what was published. Missing
-    directories of ``earlier`` releases are left out.
-    """
-    files, found = directory.verify(source)
-    if found != manifest_sha256:
-        raise BrokenDirectory(
-            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
-        )
-    manifests = (folder / MANIFEST for folder in earlier)
-    return Package(
-        directory=source,
-        slug=slug,
-        number=number,
-        rehearsal=rehearsal,
-        files=(*files, directory.file_facts(source, MANIFEST)),
-        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,20 +19,8 @@ from huggingface_hub.hf_api import DatasetInfo, RepoFile
 from huggingface_hub.utils.logging import set_verbosity_error
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from publishing.destinations.base import (
-    HUGGING_FACE,
-    AccessRefused,
-    Damaged,
-    Destination,
-    DestinationError,
-    Log,
-    Package,
-    PlaceOccupied,
-    Plan,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing import errors
+from publishing.destinations.base import HUGGING_FACE, Destination, Log, Package, Plan
 from publishing.files.directory import MANIFEST, FileFacts
 
 _DATASET = "dataset"
@@ -79,7 +67,7 @@ class HuggingFaceDataset(Destination):
                 self._api.create_repo(self.place, repo_type=_DATASET, private=not self.public)
             commit = self._tagged(package) or self._committed(package, log)
             if wrong := self._differing(package, self._tree(commit)):
-                raise Damaged(
+                raise errors.Damaged(
                     f"{self.place}: {wrong[0]} is not in commit {commit[:12]} as MANIFEST says. Run this "
                     "again; if this does not help, name a new repository."
                 )
@@ -101,11 +89,11 @@ class HuggingFaceDataset(Destination):
                 raise
             return None
         if found.private and self.public:
-            raise WrongVisibility(
+            raise errors.WrongVisibility(
                 f"{self.place} is private. Make it public in its settings on the Hub, or leave out --public."
             )
         if not found.private and not self.public:
-            raise WrongVisibility(
+            raise errors.WrongVisibility(
                 f"{self.place} is public: everybody would see the release at once. Add --public if you "
                 "want that, or name another repository."
             )
@@ -116,7 +104,7 @@ class HuggingFaceDataset(Destination):
         tags = self._api.list_repo_refs(self.place, repo_type=_DATASET).tags
         commit = next((tag.target_commit for tag in tags if tag.name == _tag(package)), None)
         if commit is not None and self._differing(package, self._tree(commit)):
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"{self.place} has a tag {_tag(package)} that is not this release. Name another repository."
             )
         return commit
@@ -130,7 +118,7 @@ class HuggingFaceDataset(Destination):
         there = tree.keys() - {_OF_THE_HUB}
         foreign = there - _replaceable(package, tree)
         if foreign:
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"{self.place} holds {min(foreign)}, which belongs neither to this release nor to an earlier "
                 "one of its study that is known here. Name a new repository, or remove what is there."
             )
@@ -143,7 +131,9 @@ class HuggingFaceDataset(Destination):
         """Return the commit on the main branch with the release; create it if necessary."""
         head = self._repository()
         if head is None or head.sha is None:
-            raise Unreachable(f"{self.place} is not visible on the Hub yet. Run this again in a minute.")
+            raise errors.Unreachable(
+                f"{self.place} is not visible on the Hub yet. Run this again in a minute."
+            )
         plan = self._changes(package, self._tree(head.sha), "")
         if not plan.upload and not plan.remove:
             return head.sha
@@ -163,7 +153,6 @@ class HuggingFaceDataset(Destination):
         return done.oid
 
     def _differing(self, package: Package, tree: Tree) -> list[str]:
-        """Return paths that differ from the release or are not in it."""
         wrong = [
             file.path for file in package.files if not _same(package.directory, file, tree.get(file.path))
         ]
@@ -192,7 +181,6 @@ def _is_content(entry: RepoFile, content: bytes) -> bool:
 
 
 def _same(directory: Path, file: FileFacts, entry: RepoFile | None) -> bool:
-    """Return True if the entry has this file's content, by the Hub's hash."""
     if entry is None or entry.size != file.size:
         return False
     if entry.lfs is not None:
@@ -208,50 +196,52 @@ def _explained(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except DestinationError:
+    except errors.DestinationError:
         raise
     except (HTTPError, OSError, RuntimeError, ValueError) as error:
         raise _explanation(place, error) from None
 
 
-def _explanation(place: str, error: BaseException) -> DestinationError:
+def _explanation(place: str, error: BaseException) -> errors.DestinationError:
     while isinstance(error, RuntimeError) and error.__cause__ is not None:
         error = error.__cause__  # the error that stopped an upload thread
     if isinstance(error, OfflineModeIsEnabled):
-        return Unreachable("HF_HUB_OFFLINE keeps this process from the Hub. Unset it and run this again.")
+        return errors.Unreachable(
+            "HF_HUB_OFFLINE keeps this process from the Hub. Unset it and run this again."
+        )
     if isinstance(error, HfHubHTTPError):
         return _refusal(place, error.response.status_code)
     if isinstance(error, HTTPError):
-        return Unreachable(
+        return errors.Unreachable(
             f"The Hub did not answer for {place} or broke off ({type(error).__name__}). Check HF_ENDPOINT "
             "and the network, and run this again: big files that have arrived are not sent twice."
         )
-    return DestinationError(
+    return errors.DestinationError(
         f"{place} cannot be sent ({type(error).__name__}). Check its name, that the release's files can be "
         "read, and that nobody else is changing the repository."
     )
 
 
-def _refusal(place: str, status: int) -> DestinationError:
+def _refusal(place: str, status: int) -> errors.DestinationError:
     if status in (401, 403):
-        return AccessRefused(
+        return errors.AccessRefused(
             f"The Hub refuses this token for {place} (HTTP {status}). Make one with write access under "
             "Settings, Access Tokens, as a user who may write there."
         )
     if status == 404:
-        return WrongPlace(
+        return errors.WrongPlace(
             f"The Hub has no owner or repository {place}, or the token may not see it. Check the name."
         )
     if status in (409, 412):
-        return DestinationError(
+        return errors.DestinationError(
             f"Somebody else has changed {place} meanwhile (HTTP {status}). Nothing was overwritten. Run this "
             "again."
         )
     if status == 429 or status >= 500:
-        return Unreachable(
+        return errors.Unreachable(
             f"The Hub cannot take {place} now (HTTP {status}). Run this again later: big files that have "
             "arrived are not sent twice."
         )
-    return DestinationError(
+    return errors.DestinationError(
         f"The Hub answered HTTP {status} for {place}. Look it up in the Hub's documentation."
     )

@@ -14,32 +14,11 @@ from typing import Any
 
 import boto3
 from boto3.s3.transfer import TransferConfig
-from botocore import UNSIGNED
+from botocore import UNSIGNED, exceptions
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectionError as BotocoreConnectionError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ResponseStreamingError,
-)
 
-from publishing.destinations.base import (
-    S3,
-    AccessRefused,
-    Damaged,
-    Destination,
-    DestinationError,
-    Log,
-    Package,
-    PlaceOccupied,
-    Plan,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing import errors
+from publishing.destinations.base import S3, Destination, Log, Package, Plan
 from publishing.files.directory import MANIFEST, FileFacts, content_type, sha256_of
 
 MULTIPART_FROM = 64 << 20
@@ -57,25 +36,16 @@ _ELSEWHERE = {"PermanentRedirect", "AuthorizationHeaderMalformed", "301"}
 class S3Prefix(Destination):
     """``s3://bucket/prefix``. boto3 finds credentials and region in the environment.
 
-    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies. Files of
-    ``multipart_from`` bytes or more are sent in parts.
+    ``endpoint_url`` names a store other than Amazon's; without it, ``AWS_ENDPOINT_URL_S3`` applies.
     """
 
     kind = S3
 
-    def __init__(
-        self,
-        place: str,
-        *,
-        public: bool = False,
-        endpoint_url: str = "",
-        multipart_from: int = MULTIPART_FROM,
-    ) -> None:
+    def __init__(self, place: str, *, public: bool = False, endpoint_url: str = "") -> None:
         self.place = place
         self.public = public
         self._bucket, _slash, self._prefix = place.removeprefix("s3://").partition("/")
         self._endpoint_url = endpoint_url or None
-        self._multipart_from = multipart_from
 
     def plan(self, package: Package) -> Plan:
         with _explained(self.place):
@@ -83,7 +53,7 @@ class S3Prefix(Destination):
             missing = tuple(file for file in package.files if not self._holds(file, existing))
             changed = [file.path for file in missing if file.path in existing]
             if changed and MANIFEST not in existing:
-                raise PlaceOccupied(
+                raise errors.PlaceOccupied(
                     f"{self.place}/{changed[0]} has other content, and no MANIFEST says that it belongs to "
                     "this release. Name an empty prefix, or remove what is there."
                 )
@@ -104,7 +74,7 @@ class S3Prefix(Destination):
             self._verify(package, package.files[-1:] if package.files[-1] in missing else package.files)
         hidden = next((file.path for file in package.files if self.public and not self._is_public(file)), "")
         if hidden:
-            raise WrongVisibility(
+            raise errors.WrongVisibility(
                 f"{self.place} is whole, but not everybody can read {hidden}. Let the bucket's policy allow "
                 f"everybody s3:GetObject below {self._prefix}/, or leave out --public. Then run this again."
             )
@@ -141,13 +111,13 @@ class S3Prefix(Destination):
             if found.keys() - ours:
                 break
         if MANIFEST in found and self._read(MANIFEST).read() != package.manifest:
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"Another release stands at {self.place}: its MANIFEST differs. Name a prefix of this "
                 f"release's own, for example {self.place.rpartition('/')[0]}/{package.name}."
             )
         foreign = found.keys() - ours
         if foreign:
-            raise PlaceOccupied(
+            raise errors.PlaceOccupied(
                 f"{self.place}/{min(foreign)} does not belong to this release. Name an empty prefix, or "
                 "remove what is there."
             )
@@ -157,7 +127,6 @@ class S3Prefix(Destination):
         return self._client.get_object(**self._at(path))["Body"]
 
     def _holds(self, file: FileFacts, existing: dict[str, int]) -> bool:
-        """Return True if the store has exactly this content."""
         if existing.get(file.path) != file.size:
             return False
         head = self._client.head_object(**self._at(file.path), ChecksumMode="ENABLED")
@@ -171,9 +140,9 @@ class S3Prefix(Destination):
             "Metadata": {"sha256": file.sha256},
             "ChecksumAlgorithm": "SHA256",
         }
-        if file.size < self._multipart_from:
+        if file.size < MULTIPART_FROM:
             described["ChecksumSHA256"] = _in_base64(file)
-        parts = TransferConfig(multipart_threshold=self._multipart_from, multipart_chunksize=16 << 20)
+        parts = TransferConfig(multipart_threshold=MULTIPART_FROM, multipart_chunksize=16 << 20)
         with (package.directory / file.path).open("rb") as body:
             self._client.upload_fileobj(body, **self._at(file.path), ExtraArgs=described, Config=parts)
 
@@ -182,17 +151,16 @@ class S3Prefix(Destination):
             existing = self._existing(package)
             for file in files:
                 if not self._holds(file, existing):
-                    raise Damaged(
+                    raise errors.Damaged(
                         f"{self.place}/{file.path} is not there as MANIFEST says. Something else writes "
                         "below this prefix, or the store lost it. Run this again to send it."
                     )
 
     def _is_public(self, file: FileFacts) -> bool:
-        """Return True if anybody can see the file, in its size."""
         try:
             with _explained(self.place):
                 head = self._anonymous.head_object(**self._at(file.path))
-        except AccessRefused:
+        except errors.AccessRefused:
             return False
         return bool(head["ContentLength"] == file.size)
 
@@ -210,46 +178,52 @@ def _explained(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except ClientError as error:
+    except exceptions.ClientError as error:
         raise _refusal(place, error) from None
-    except (NoCredentialsError, PartialCredentialsError):
-        raise AccessRefused(
+    except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError):
+        raise errors.AccessRefused(
             f"There are no credentials for {place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
             "AWS_PROFILE, in the environment."
         ) from None
-    except (HTTPClientError, BotocoreConnectionError, ResponseStreamingError) as error:
-        raise Unreachable(
+    except (
+        exceptions.HTTPClientError,
+        exceptions.ConnectionError,
+        exceptions.ResponseStreamingError,
+    ) as error:
+        raise errors.Unreachable(
             f"The store of {place} did not answer or broke off ({type(error).__name__}). Check "
             "S3_ENDPOINT_URL and the network, and run this again: files that have arrived are not sent twice."
         ) from None
-    except (BotoCoreError, ValueError) as error:
-        raise DestinationError(
+    except (exceptions.BotoCoreError, ValueError) as error:
+        raise errors.DestinationError(
             f"{place} cannot be reached with these settings ({type(error).__name__}). Check S3_ENDPOINT_URL, "
             "AWS_REGION, AWS_PROFILE and the files they name."
         ) from None
 
 
-def _refusal(place: str, error: ClientError) -> DestinationError:
+def _refusal(place: str, error: exceptions.ClientError) -> errors.DestinationError:
     code = str(error.response.get("Error", {}).get("Code", ""))
     if code == "NoSuchBucket":
-        return WrongPlace(
+        return errors.WrongPlace(
             f"There is no bucket for {place}. Create it first, in the region that AWS_REGION names."
         )
     if code in _ELSEWHERE:
-        return WrongPlace(f"The bucket of {place} is in another region. Set AWS_REGION to that region.")
+        return errors.WrongPlace(
+            f"The bucket of {place} is in another region. Set AWS_REGION to that region."
+        )
     if code in _DENIED:
-        return AccessRefused(
+        return errors.AccessRefused(
             f"The store refuses {error.operation_name} at {place} ({code}). The credentials need the rights "
             "that docs/releases.md lists."
         )
     if code in _GARBLED:
-        return Damaged(f"{place}: the bytes changed on their way ({code}). Run this again.")
+        return errors.Damaged(f"{place}: the bytes changed on their way ({code}). Run this again.")
     if code in _BUSY:
-        return Unreachable(
+        return errors.Unreachable(
             f"The store of {place} is too busy now ({code}). Run this again later: files that have arrived "
             "are not sent twice."
         )
-    return DestinationError(
+    return errors.DestinationError(
         f"The store of {place} answered {code or 'an unknown error'} to {error.operation_name}. Look it up "
         "in the store's documentation."
     )

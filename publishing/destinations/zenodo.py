@@ -16,9 +16,10 @@ from typing import Any
 
 import yaml
 
+from publishing import errors
 from publishing.builder import RELEASE_JSON
 from publishing.card.citation import CITATION_PATH
-from publishing.destinations.base import ZIP, Damaged, Destination, Log, Package, PlaceOccupied, Plan
+from publishing.destinations.base import ZIP, Destination, Log, Package, Plan
 from publishing.files.archives import zip_of
 from publishing.files.directory import pieces, sha256_of, sync
 from publishing.filters import get_filter
@@ -42,12 +43,12 @@ class ZenodoZip(Destination):
     def plan(self, package: Package) -> Plan:
         described = metadata(package, page=self._page)
         if self._metadata.exists() and self._metadata.read_bytes() != described:
-            raise PlaceOccupied(f"{self._metadata} exists with other content. Name another file.")
+            raise errors.PlaceOccupied(f"{self._metadata} exists with other content. Name another file.")
         if not self._target.exists():
             note = "" if b'"license"' in described else _NO_LICENSE
             return Plan(package.files, note=f"Metadata beside it: {self._metadata.name}.{note}")
         if sha256_of(pieces(self._target)) != sha256_of(_zipped(package)):
-            raise PlaceOccupied(f"{self._target} exists and is not this release. Name another file.")
+            raise errors.PlaceOccupied(f"{self._target} exists and is not this release. Name another file.")
         return Plan((), note="The archive exists.")
 
     def deposit(self, package: Package, log: Log) -> str:
@@ -68,12 +69,11 @@ class ZenodoZip(Destination):
         return self._target.as_uri()
 
     def _check(self, archive: Path, package: Package) -> None:
-        """Read the archive back and compare it with the release."""
         with zipfile.ZipFile(archive) as opened:
             inside = {entry.filename: _facts_in(opened, entry) for entry in opened.infolist()}
         if inside != {f"{package.name}/{file.path}": (file.size, file.sha256) for file in package.files}:
             archive.unlink()
-            raise Damaged(
+            raise errors.Damaged(
                 f"{self._target}: the archive does not read back as it was written. Check the disk, then run "
                 "this again."
             )
@@ -116,7 +116,6 @@ def metadata(package: Package, *, page: str) -> bytes:
 
 
 def _name(author: dict[str, str]) -> str:
-    """Return ``Family, Given`` of a person, or the name of a group."""
     return f"{author['family-names']}, {author['given-names']}" if "given-names" in author else author["name"]
 
 

@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 import orjson
 
 from publishing.errors import BrokenDirectory, NotEvaluable
+from publishing.facts import AskedQuestion
 from publishing.files import rows
 from publishing.files.directory import file_facts, read_manifest
 from publishing.filters import Outcome
 from publishing.human_baseline.release_files import ACCURACY
 from publishing.verification import decisions, description
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease
 from publishing.verification.schema import VoteReader
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ MOST_PROBLEMS = 10
 Answers = Mapping[str, str | None]
 """A model's answers by question id: labels, None where it gave none."""
 Form = Mapping[str, str]
-"""A vote: options by the key of their question."""
+"""A vote: options by the key of their question, without the optional ones that were left open."""
 
 
 class EvaluatedRelease:
@@ -36,10 +37,10 @@ class EvaluatedRelease:
 
         Raise :class:`BrokenDirectory`, :class:`NotEvaluable` or ``OSError``.
         """
-        findings = Findings()
-        described = description.read(directory, findings)
+        checked = CheckedRelease(directory)
+        described = description.read(checked)
         if described is None:
-            raise BrokenDirectory(f"{directory}: {findings.shown[0]}")
+            raise BrokenDirectory(f"{directory}: {checked.shown[0]}")
         known = [one.config for one in described.layout.question_sets]
         if unknown := ", ".join(sorted(set(configs).difference(known))):
             raise NotEvaluable(
@@ -54,6 +55,11 @@ class EvaluatedRelease:
         self.asked_people = {row["story_id"] for row in self.rows(rows.BASELINE_VOTES_PATH)}
         accuracy: rows.Row = next(self.rows(ACCURACY, whole=True), {"configs": {}})
         self.people: Mapping[str, Mapping[str, Any]] = accuracy["configs"]
+
+    @property
+    def compared(self) -> list[AskedQuestion]:
+        """Return the questions of the form that are answered by an option, not in words."""
+        return [question for question in self.described.asked if not question.in_words]
 
     def rows(self, path: str, *, whole: bool = False) -> Iterator[rows.Row]:
         """Yield the rows of a file, or its one document; nothing if the release has no such file.
@@ -95,13 +101,17 @@ def read_answers(path: Path, release: EvaluatedRelease) -> Answers:
 
 def read_votes(path: Path, release: EvaluatedRelease, stories: Collection[str]) -> Mapping[str, Form]:
     """Read a model's votes, one for each of ``stories``. Raise :class:`NotEvaluable` with every problem."""
-    asked = release.described.asked
 
     def form_in(row: rows.Row) -> Form:
-        for question in asked:
-            if row.get(question.key) not in question.options:
+        form = {}
+        for question in release.compared:
+            given = row.get(question.key)
+            if given is None and question.optional:
+                continue
+            if str(given) not in question.options:
                 raise ValueError(f"{question.key} is not one of {', '.join(question.options)}.")
-        return {question.key: row[question.key] for question in asked}
+            form[question.key] = str(given)
+        return form
 
     incomplete = {row["story_id"] for row in release.rows(rows.INCOMPLETE_PATH)}
     return _read(path, "story_id", stories, incomplete, form_in)
@@ -110,19 +120,21 @@ def read_votes(path: Path, release: EvaluatedRelease, stories: Collection[str]) 
 def crowd_votes(release: EvaluatedRelease) -> Iterator[tuple[str, str, list[Form]]]:
     """Yield id, core and votes of every complete story.
 
-    Raise :class:`NotEvaluable` if the options of a question depend on the story, or its rows do.
+    Raise :class:`NotEvaluable` if the options of a question depend on the story, or its rows do, or if all
+    questions are answered in words.
     """
     if not release.described.decides_by_itself:
         raise NotEvaluable("The options depend on the story here, so votes on stories cannot be compared.")
+    if not release.compared:
+        raise NotEvaluable("Every question is answered in words, so votes on stories cannot be compared.")
     cores = {
         row["story_id"]: row["core_id"]
         for outcome in (Outcome.KEPT, Outcome.DROPPED)
         for row in release.rows(rows.STORY_PATHS[outcome])
     }
     next(release.rows(rows.VOTES_PATH), None)  # compares the hash
-    findings = Findings()
     reader = VoteReader(release.described.asked)
-    for voted in decisions.votes_by_story(release.directory, reader, findings):
+    for voted in decisions.votes_by_story(CheckedRelease(release.directory), reader):
         if voted.story_id in cores:
             forms: list[Form] = [{one.field: one.option for one in vote.answers} for vote in voted.votes]
             if any(one.row for vote in voted.votes for one in vote.answers):

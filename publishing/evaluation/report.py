@@ -43,7 +43,7 @@ def _evaluated(directory: Path, files: Sequence[Path], configs: Collection[str])
             if config in release.questions
         },
         "votes": {
-            name: scores.agreement(release.described.asked, crowd, reading.read_votes(path, release, stories))
+            name: scores.agreement(release.compared, crowd, reading.read_votes(path, release, stories))
             for name, path in voting.items()
         },
     }

@@ -7,7 +7,8 @@ Evals"), with the same resamples for every figure: differences are paired (Efron
 As one more annotator, a model is compared with the crowd, with one person left out at a time. Each person's
 answer is compared with those of the others on the story; so is the model's, once per person left out, so that
 both are compared with equally many. See Calderon, Reichart and Dror (2025), "The Alternative Annotator Test
-for LLM-as-a-Judge", of which ``at_least_as_close`` is the advantage probability, over all votes.
+for LLM-as-a-Judge", of which ``at_least_as_close`` is the advantage probability, over all votes. Numbers of a
+scale agree by their nearness: 1 minus their distance over the longest one (the linear weights of Cohen 1968).
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,22 +123,24 @@ CrowdVotes = Sequence[tuple[str, str, Sequence[Form]]]
 
 
 def agreement(asked: Sequence[AskedQuestion], crowd: CrowdVotes, model: Mapping[str, Form]) -> dict[str, Any]:
-    """Compare a model's votes with people's, per question and for whole votes.
+    """Compare a model's votes with people's, per question and, if options count against it, on the whole.
 
-    ``annotators`` and ``model`` are shares of pairs of answers that agree. Stories with one vote have no
-    pairs and are left out.
+    ``annotators`` and ``model`` are means over pairs of answers: how often they agree, on a scale how nearly.
+    A question left open is an answer of its own. Stories with one vote have no pairs and are left out.
     """
     against = {(question.key, option) for question in asked for option in question.against}
     several = [story for story in crowd if len(story[2]) > 1]
     scorer = Scorer([core for _, core, _ in several])
+    farthest = {question.key: len(question.options) - 1 if question.scale else 1 for question in asked}
 
     def answers(form: Form, key: str) -> str:
-        return form[key] if key != WHOLE else "invalid" if against & set(form.items()) else "valid"
+        return form.get(key, "") if key != WHOLE else "invalid" if against & set(form.items()) else "valid"
 
     found = {}
-    for key in (*(question.key for question in asked), WHOLE):
+    for key in (*farthest, *([WHOLE] if against else [])):
+        far = farthest.get(key, 1)
         compared = [
-            _compared([answers(form, key) for form in forms], answers(model[story_id], key))
+            _compared([answers(form, key) for form in forms], answers(model[story_id], key), far)
             for story_id, _, forms in several
         ]
         people, alike, as_close = np.array(compared).reshape(-1, 3).T
@@ -151,13 +154,19 @@ def agreement(asked: Sequence[AskedQuestion], crowd: CrowdVotes, model: Mapping[
     return found
 
 
-def _compared(people: Sequence[str], model: str) -> tuple[float, float, float]:
+def _compared(people: Sequence[str], model: str, farthest: int) -> tuple[float, float, float]:
     """Return means over the people left out: their agreement with the others, the model's, how often it is
-    at least as large.
+    at least as large. ``farthest`` is the longest distance of two answers, 1 without a scale.
     """
-    others = len(people) - 1
-    alike = people.count(model)
-    theirs = [(people.count(answer) - 1) / others for answer in people]
-    models = [(alike - (answer == model)) / others for answer in people]
+
+    def nearness(one: str, other: str) -> int:
+        if farthest == 1 or not (one and other):
+            return farthest * (one == other)
+        return farthest - abs(int(one) - int(other))
+
+    others = [[*people[:place], *people[place + 1 :]] for place in range(len(people))]
+    theirs = [sum(nearness(own, one) for one in rest) for own, rest in zip(people, others, strict=True)]
+    models = [sum(nearness(model, one) for one in rest) for rest in others]
     close = sum(own >= their for own, their in zip(models, theirs, strict=True))
-    return sum(theirs) / len(people), sum(models) / len(people), close / len(people)
+    most = farthest * len(people) * (len(people) - 1)
+    return sum(theirs) / most, sum(models) / most, close / len(people)

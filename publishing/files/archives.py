@@ -4,10 +4,12 @@ Nothing is compressed, so a download costs no more than reading the files. Owner
 left out. Both functions raise ``OSError`` when they come to a file that cannot be read.
 """
 
+import io
 import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from publishing.files.directory import pieces
 
@@ -25,20 +27,15 @@ def tar_of(directory: Path, paths: Iterable[str], name: str) -> Iterator[bytes]:
     yield b"\0" * (2 * tarfile.BLOCKSIZE)
 
 
-class _Buffer:
+class _Buffer(io.RawIOBase):
     """A file to write to, without ``seek``, so that ``zipfile`` writes the archive as a stream."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:
         self._pieces.append(bytes(data))
         return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: the bytes are in memory."""
-
-    close = flush
 
     def take(self) -> bytes:
         """Return the bytes written since the last call."""

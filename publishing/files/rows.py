@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from annotation.importing.rows import PROVENANCE, hash_of
 from annotation.protocols import base, stated_by
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.questions import QUESTION_COLUMNS, QuestionSet, ask_judgment, ask_stored
@@ -45,6 +45,8 @@ class ReleasedStory:
     unethicality_predicted: Sequence[Any] = ()
     stored_hash: str = ""
     """The hash of the content, if it is known."""
+    is_old_version: bool = False
+    """True if the story was revised, and its new version is another story."""
 
     @property
     def text_hash(self) -> str:
@@ -225,8 +227,18 @@ STORY_PATHS = {
     Outcome.INCOMPLETE: INCOMPLETE_PATH,
 }
 """The file of the stories with each outcome. Every story of a study is in one of them."""
+REVISIONS_PATH = "annotations/revisions.jsonl"
+"""Revisions by the id of the new version; a release without any lacks the file."""
+REVISION_COLUMNS: dict[str, Type] = {
+    **dict.fromkeys(("story_id", "revised_from"), "string"),
+    **{name: ["string"] for name in ("changed", "before", "after")},
+    **dict.fromkeys(("reason", "revised_at"), "string"),
+}
 RATINGS_PATH = "annotations/ratings.jsonl"
 LABELS_PATH = "annotations/labels.jsonl"
+RECONCILED_PATH = "annotations/reconciled.jsonl"
+RESULTS_PATHS = (RATINGS_PATH, LABELS_PATH, RECONCILED_PATH)
+"""The files of what people's answers to each item come to, of which a release has one or none."""
 
 
 def story_paths(rule: StoryFilter) -> dict[Outcome, str]:

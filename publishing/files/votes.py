@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import orjson
 
-from annotation.protocols.base import Choice, field_name
+from annotation.protocols.questions import Choice, field_name
 from publishing.files.columns import as_json, json_lines, rounded
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import Type

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from annotation.protocols.multiple_choice import QUESTION
-from annotation.protocols.multiple_choice.item import key_of
+from annotation.protocols.multiple_choice import QUESTION, key_of
 from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts
 from publishing.statistics.scored import AnsweredItem, accuracy
@@ -81,7 +80,6 @@ def document(directory: Path, layout: rows.Layout, source: Mapping[str, Any]) ->
 
 
 def _questions(directory: Path, layout: rows.Layout, ids: Collection[str]) -> dict[str, rows.Row]:
-    """Return these questions, each with its set and its core."""
     found = {}
     for one in layout.question_sets:
         stories = _read(directory / rows.config_path(rows.STORY_CONFIG))

@@ -7,21 +7,14 @@ from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
 from publishing.models import BaselineSample
-from publishing.statistics.scored import AnsweredItem, accuracy, answered_item
-
-
-def has_accuracy(study: Study) -> bool:
-    """Return True if right answers are known for the study."""
-    return bool(study.protocol.scored)
+from publishing.statistics.scored import AnsweredItem, accuracy
 
 
 def results(study: Study) -> dict[str, Any]:
     """Return the source of the questions and :func:`accuracy` of the counted votes so far.
 
-    Raise ``ValueError`` for a study of another protocol.
+    The study's protocol must know right answers.
     """
-    if not has_accuracy(study):
-        raise ValueError(f"“{study.slug}” has no right answers to compare with.")
     sample = BaselineSample.objects.select_related("release__study").filter(study=study).first()
     annotators = Vote.objects.of_study(study).counted().values("assignment__enrollment").distinct()
     return {
@@ -35,7 +28,6 @@ def results(study: Study) -> dict[str, Any]:
 
 
 def _answered_items(study: Study) -> list[AnsweredItem]:
-    """Return every question of the study that has a right answer, with its counted answers."""
     protocol = study.protocol
     votes = (
         Vote.objects.of_study(study)
@@ -50,7 +42,7 @@ def _answered_items(study: Study) -> list[AnsweredItem]:
         given[story][row][option] = count
     stories = Story.objects.filter(study=study).main().order_by("story_id")
     return [
-        answered_item(story.core_id, row, given[story.pk][row.row])
+        AnsweredItem(row.kind, story.core_id, row.right, row.options, given[story.pk][row.row])
         for story in stories.only("core_id", "content").iterator()
         for row in protocol.scored_rows(story.content)
         if row.right

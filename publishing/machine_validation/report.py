@@ -1,5 +1,6 @@
 """Machine validation of a release: figures, methods, warnings, and the questions that no shortcut answers."""
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -159,6 +160,8 @@ def _score(
 def _design(sample: Sample) -> dict[str, Any]:
     import sklearn
 
+    methods = (Path(__file__).parent / "design.toml").read_text(encoding="utf-8")
+    constants = {"most_scenario_folds": groups.MOST_SCENARIO_FOLDS, "least_cores": learner.LEAST_CORES}
     return {
         "group_by": "core_id",
         "folds": groups.FOLDS,
@@ -166,29 +169,7 @@ def _design(sample: Sample) -> dict[str, Any]:
         "features": "sublinear TF-IDF of {}- to {}-grams of words, lower case".format(*learner.NGRAMS),
         "model": f"logistic regression, C={learner.C:g}, solver liblinear",
         "library": f"scikit-learn {sklearn.__version__}",
-        "task": "Each choice is a row, right or wrong; a question is answered with the choice scored higher; "
-        "equal scores count one half. Guessing gives 0.5.",
-        "groups": {
-            "core_id": "Stories of one core are in one fold, as are stories with the same or nearly the same "
-            "text; they count as one core everywhere here.",
-            "entities": "Stories that share an entity other than Person X and Person Y, exactly or through "
-            "other stories, are in one fold, as are those of one core.",
-            "scenario": "Stories of one scenario are in one fold, as are those of one core; each scenario is "
-            f"held out once (in {groups.MOST_SCENARIO_FOLDS} folds, if there are more).",
-        },
-        "rules": {
-            "shorter_choice": "The choice with fewer characters is right.",
-            "overlap": "The choice of whose different words a larger (or smaller) share occurs in the story "
-            "is right.",
-            "position_majority": "The letter that is right most often is right.",
-        },
-        "repeated": "Cores are dealt anew to the folds for each repetition; accuracy is the first one's.",
-        "all_questions": "How often a rule answers every question of a story.",
-        "shortcuts": "Rules that beat chance: with their whole interval, or in each of six cores or more.",
-        "hard_questions": "No shortcut answers them (the learner: in most repetitions); undecided is no "
-        "answer. A constant answer leaves none. Their ids are in hard-questions.jsonl.",
-        "cues": "From one fit on all rows of the choices alone, so not held out; the largest weights among "
-        f"the n-grams found in {learner.LEAST_CORES} cores or more.",
+        **tomllib.loads(methods.format(**constants)),
         "bootstrap": {
             "resamples": DESIGN.resamples,
             "level": DESIGN.level,

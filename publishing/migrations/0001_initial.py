@@ -66,6 +66,7 @@ class Migration(migrations.Migration):
                 ('currency', models.CharField(max_length=3)),
                 ('filter_name', models.CharField(max_length=40)),
                 ('votes_per_story', models.PositiveSmallIntegerField()),
+                ('most_votes', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('salt', models.CharField(help_text='Decides on which side right answers stand; published.', max_length=32)),
                 ('doi', models.CharField(blank=True, help_text='Its own; no other release has it.', max_length=300)),
                 ('test', models.JSONField(blank=True, help_text='The qualification test and its key, if published.', null=True)),

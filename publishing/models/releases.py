@@ -10,12 +10,15 @@ from pathlib import Path
 import pgtrigger
 from django.db import models
 from django.db.models import F, Q
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, researcher
 from accounts.schema import before, check, final, fixed, optional_time, refuse_if, stays, unique
+from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
+from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
 
@@ -82,6 +85,7 @@ class Release(models.Model):
     currency = models.CharField(max_length=3)
     filter_name = models.CharField(max_length=40)
     votes_per_story = models.PositiveSmallIntegerField()
+    most_votes = models.PositiveSmallIntegerField(null=True, blank=True)  # empty: the same for every story
     salt = models.CharField(
         max_length=32, help_text=_("Decides on which side right answers stand; published.")
     )
@@ -134,6 +138,26 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} release {self.number}"
+
+    @property
+    def votes_told(self) -> str:
+        """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
+        return span(self.votes_per_story, self.most_votes)
+
+    @property
+    def rule(self) -> StoryFilter:
+        """The filter that made this release. Raise :class:`UnknownFilter` if this version has none such."""
+        return get_filter(self.filter_name, self.most_votes)
+
+    @property
+    def filter_title(self) -> str:
+        """The filter's title, or its name if this version does not have it."""
+        return self.rule.localized_title if self.filter_name in FILTER_NAMES else self.filter_name
+
+    @property
+    def url(self) -> str:
+        """The path of the public page."""
+        return reverse("publishing:release", args=[self.study.slug, self.number])
 
     @property
     def directory(self) -> Path:
@@ -198,6 +222,10 @@ class ReleaseFile(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def url(self) -> str:
+        return reverse("publishing:file", args=[self.release.study.slug, self.release.number, self.path])
 
     @property
     def place(self) -> Path:

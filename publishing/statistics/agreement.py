@@ -3,21 +3,25 @@
 A unit is what people vote on: a story, or one row of a table about it. ``counts`` (units × categories) is the
 number of votes per unit and category. It has a column for **every category of the scale**, even unused ones:
 Gwet's AC1 depends on their number. Units may have different numbers of votes. ``frequencies`` is the number
-of equal units that each row represents (default 1).
+of equal units that each row represents.
 
-An undefined coefficient has a reason instead of a value (:class:`Coefficient`).
+An undefined coefficient has a reason instead of a value (:func:`why_undefined`).
 
 Sums over units are sums of integers, and the few divisions are written out one by one, so values depend
 neither on the order of units nor on the machine.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from django.utils.translation import gettext_noop
 from numpy.typing import ArrayLike
 
 from publishing.statistics.intervals import (
@@ -29,7 +33,6 @@ from publishing.statistics.intervals import (
     intervals,
     rounded,
 )
-from publishing.translation import gettext_noop
 
 NO_PAIR = gettext_noop("Nothing has two votes, so there is nothing to compare.")
 UNEQUAL_VOTES = gettext_noop(
@@ -42,84 +45,58 @@ ONE_CATEGORY_CHOSEN = gettext_noop(
 ONE_CATEGORY_OFFERED = gettext_noop("The scale has fewer than two categories, so votes cannot differ.")
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """A coefficient, or None with the reason why it is undefined."""
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Votes by unit, and the sums over them.
 
-    value: float | None
-    undefined: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Units with the same number of votes. Arrays have one entry per set of frequencies.
-
-    ``agreeing`` counts ordered pairs of agreeing votes on one unit; ``by_category`` (… × categories) counts
-    votes.
+    ``frequencies`` is a vector with one number per row of ``counts``, or a matrix of such vectors; with a
+    matrix, every sum is a vector with one entry per line.
     """
 
-    votes: int
-    units: Integers
-    agreeing: Integers
-    by_category: Integers
+    counts: Integers
+    frequencies: Integers
 
+    @cached_property
+    def units(self) -> Integers:
+        return np.asarray(self.frequencies.sum(axis=-1))
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """The sums from which all coefficients are computed."""
+    @cached_property
+    def chosen(self) -> Integers:
+        """The number of votes in each category (… × categories)."""
+        return np.asarray(self.frequencies @ self.counts)
 
-    categories: int
-    groups: tuple[_Group, ...]
+    @cached_property
+    def agreeing(self) -> Integers:
+        """The number of ordered pairs of agreeing votes on one unit."""
+        return np.asarray(self.frequencies @ (self.counts * (self.counts - 1)).sum(axis=1))
+
+    @cached_property
+    def by_size(self) -> tuple[tuple[int, Votes], ...]:
+        """The units with equally many votes, and that number, if it is not 0."""
+        sizes = self.counts.sum(axis=1)
+        rows = [(int(size), sizes == size) for size in np.unique(sizes[sizes > 0])]
+        return tuple((size, Votes(self.counts[of], self.frequencies[..., of])) for size, of in rows)
 
     @property
-    def paired(self) -> tuple[_Group, ...]:
-        """Groups whose units have at least two votes."""
-        return tuple(group for group in self.groups if group.votes > 1)
+    def paired(self) -> list[tuple[int, Votes]]:
+        """The groups of ``by_size`` whose units have at least two votes."""
+        return [(size, group) for size, group in self.by_size if size > 1]
 
 
-def sums_of(counts: ArrayLike, frequencies: ArrayLike | None = None) -> Sums:
-    """Compute the sums over ``counts`` (units × categories).
-
-    ``frequencies`` is a vector with one number per row of counts, or a matrix of such vectors; with a matrix,
-    every sum is a vector with one entry per line. Raise ``ValueError`` for other shapes and negative numbers.
-    """
-    table = np.asarray(counts, dtype=np.int64)
-    if table.ndim != 2:
-        raise ValueError("Counts must be a matrix of units × categories.")
-    weights = np.ones(len(table), np.int64) if frequencies is None else np.asarray(frequencies, np.int64)
-    if weights.shape[-1:] != (len(table),):
-        raise ValueError("There must be one frequency per row of counts.")
-    if (table < 0).any() or (weights < 0).any():
-        raise ValueError("Counts and frequencies cannot be negative.")
-    votes = table.sum(axis=1)
-    agreeing = (table * (table - 1)).sum(axis=1)
-    groups = []
-    for size in np.unique(votes[votes > 0]):
-        rows = votes == size
-        chosen = weights[..., rows]
-        groups.append(_Group(int(size), chosen.sum(axis=-1), chosen @ agreeing[rows], chosen @ table[rows]))
-    return Sums(table.shape[1], tuple(groups))
-
-
-def coefficient(name: str, sums: Sums) -> Coefficient:
-    """Compute one of :data:`ESTIMATES` for one set of frequencies, or the reason why it is undefined."""
-    reason = _why_undefined(name, sums)
-    return Coefficient(None, reason) if reason else Coefficient(float(ESTIMATES[name](sums)))
-
-
-def _why_undefined(name: str, sums: Sums) -> str:
-    if not any(group.units for group in sums.paired):
+def why_undefined(name: str, votes: Votes) -> str:
+    """Return why one of :data:`ESTIMATES` is undefined for one set of frequencies; empty if it is defined."""
+    if not any(group.units for _, group in votes.paired):
         return NO_PAIR
     if name == "gwet_ac1":
-        return "" if sums.categories > 1 else ONE_CATEGORY_OFFERED
+        return "" if votes.counts.shape[1] > 1 else ONE_CATEGORY_OFFERED
     if name == "percent":
         return ""
-    if name == "fleiss_kappa" and sum(bool(group.units) for group in sums.groups) > 1:
+    if name == "fleiss_kappa" and sum(bool(group.units) for _, group in votes.by_size) > 1:
         return UNEQUAL_VOTES
-    return "" if _differing(sums) else ONE_CATEGORY_CHOSEN
+    return "" if _differing(votes) else ONE_CATEGORY_CHOSEN
 
 
-def percent_agreement(sums: Sums) -> Floats:
+def percent_agreement(votes: Votes) -> Floats:
     """The share of pairs of votes on one unit that agree, averaged over the units with two votes or more.
 
     Fleiss (1971), "Measuring nominal scale agreement among many raters", Psychological Bulletin 76(5):
@@ -132,11 +109,11 @@ def percent_agreement(sums: Sums) -> Floats:
 
     Undefined when no unit has two votes.
     """
-    agreeing = sum(group.agreeing / (group.votes * (group.votes - 1)) for group in sums.paired)
-    return ratio(agreeing, sum(group.units for group in sums.paired))
+    agreeing = sum(group.agreeing / (size * (size - 1)) for size, group in votes.paired)
+    return ratio(agreeing, sum(group.units for _, group in votes.paired))
 
 
-def fleiss_kappa(sums: Sums) -> Floats:
+def fleiss_kappa(votes: Votes) -> Floats:
     """Agreement beyond what the overall shares of the categories would give by chance.
 
     Fleiss (1971), as above: with p_j the share of all votes in category j,
@@ -148,11 +125,11 @@ def fleiss_kappa(sums: Sums) -> Floats:
     Computed as 1 − (1 − P̄) / (1 − P̄_e). Undefined when no unit has two votes, when the units have different
     numbers of votes (the paper has one n), and when all votes are in one category.
     """
-    votes = _votes(sums)
-    return 1 - (1 - percent_agreement(sums)) * ratio(votes * votes, _differing(sums))
+    number = _number(votes)
+    return 1 - (1 - percent_agreement(votes)) * ratio(number * number, _differing(votes))
 
 
-def krippendorff_alpha(sums: Sums) -> Floats:
+def krippendorff_alpha(votes: Votes) -> Floats:
     """Agreement beyond chance for units with any number of votes, corrected for small samples; nominal.
 
     Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", for nominal data, any number of
@@ -167,13 +144,12 @@ def krippendorff_alpha(sums: Sums) -> Floats:
     Undefined when no unit has two votes and when all votes on units with two are in one category.
     """
     disagreeing = sum(
-        (group.votes * (group.votes - 1) * group.units - group.agreeing) / (group.votes - 1)
-        for group in sums.paired
+        (size * (size - 1) * group.units - group.agreeing) / (size - 1) for size, group in votes.paired
     )
-    return 1 - ratio((_votes(sums) - 1) * disagreeing, _differing(sums))
+    return 1 - ratio((_number(votes) - 1) * disagreeing, _differing(votes))
 
 
-def gwet_ac1(sums: Sums) -> Floats:
+def gwet_ac1(votes: Votes) -> Floats:
     """Agreement beyond chance, where chance is limited to votes given at random.
 
     Gwet (2008), "Computing inter-rater reliability and its variance in the presence of high agreement",
@@ -188,24 +164,41 @@ def gwet_ac1(sums: Sums) -> Floats:
 
     Undefined when no unit has two votes and when the scale has fewer than two categories.
     """
-    units = sum(group.units for group in sums.groups)
-    by_chance: Floats | float = 0.0
-    for category in range(sums.categories):
-        share = ratio(sum(group.by_category[..., category] / group.votes for group in sums.groups), units)
-        by_chance = by_chance + share * (1 - share) / (sums.categories - 1)
-    return 1 - ratio(1 - percent_agreement(sums), 1 - by_chance)
+    return weighted_agreement(votes, np.eye(votes.counts.shape[1], dtype=np.int64))
 
 
-def _votes(sums: Sums) -> Integers:
+def weighted_agreement(votes: Votes, weights: Integers) -> Floats:
+    """Gwet's coefficient where a pair of votes agrees in part: by its weight, over that of an equal pair.
+
+    Gwet (2014), as above: with weights w_jk of 1 for j = k, and P_a the mean over the units with n_i > 1
+    votes of Σ_j n_ij (Σ_k w_jk n_ik − 1) / (n_i (n_i − 1)),
+
+        P_e = Σ_jk w_jk / (q (q − 1)) · Σ_j π_j (1 − π_j),   AC2 = (P_a − P_e) / (1 − P_e).
+    """
+    whole, categories = weights[0, 0], len(weights)
+    alike = paired = np.zeros(votes.frequencies.shape[:-1])
+    for size, group in votes.paired:
+        pairs = group.frequencies @ (group.counts * (group.counts @ weights - whole)).sum(axis=1)
+        alike = alike + pairs / (whole * size * (size - 1))
+        paired = paired + group.units
+    units = sum(group.units for _, group in votes.by_size)
+    parts = np.asarray(sum(group.chosen / size for size, group in votes.by_size))
+    chance = np.zeros(alike.shape)
+    for category in range(categories):
+        share = ratio(parts[..., category], units)
+        chance = chance + share * (1 - share) * (weights.sum() / whole / (categories * (categories - 1)))
+    return 1 - ratio(1 - ratio(alike, paired), 1 - chance)
+
+
+def _number(votes: Votes) -> Integers:
     """Count the votes on units with two votes or more."""
-    return np.asarray(sum(group.votes * group.units for group in sums.paired))
+    return np.asarray(sum(size * group.units for size, group in votes.paired))
 
 
-def _differing(sums: Sums) -> Integers:
+def _differing(votes: Votes) -> Integers:
     """n² − Σ_j n_j²: of all ordered pairs of the votes on units with two or more, those that differ."""
-    by_category = np.asarray(sum(group.by_category for group in sums.paired))
-    votes = _votes(sums)
-    return np.asarray(votes * votes - (by_category * by_category).sum(axis=-1))
+    chosen, number = np.asarray(sum(group.chosen for _, group in votes.paired)), _number(votes)
+    return np.asarray(number * number - (chosen * chosen).sum(axis=-1))
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
@@ -215,7 +208,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     return quotient
 
 
-ESTIMATES: Mapping[str, Callable[[Sums], Floats]] = MappingProxyType(
+ESTIMATES: Mapping[str, Callable[[Votes], Floats]] = MappingProxyType(
     {
         "percent": percent_agreement,
         "fleiss_kappa": fleiss_kappa,
@@ -234,33 +227,8 @@ Pattern = tuple[Unit, ...]
 NO_STORY = gettext_noop("No story has all its votes on this.")
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement on one question. ``scale_is_offered`` is False if the categories are those seen."""
-
-    categories: int
-    scale_is_offered: bool
-    stories: int
-    units: int
-    coefficients: Mapping[str, Coefficient]
-    intervals: Mapping[str, Interval]
-
-    def document(self) -> dict[str, Any]:
-        """Return the entry in statistics.json: plain values, in a fixed order, rounded."""
-        return {
-            **{name: rounded(found.value) for name, found in self.coefficients.items()},
-            "categories": self.categories,
-            "categories_are": "offered" if self.scale_is_offered else "seen",
-            "stories": self.stories,
-            "units": self.units,
-            **documented(self.intervals, {n: found.undefined for n, found in self.coefficients.items()}),
-        }
-
-
-def agreement_of(
-    stories: Mapping[Pattern, int], scale: Sequence[str] = (), design: Bootstrap | None = None
-) -> Agreement:
-    """Compute agreement from the number of stories per pattern, with an interval for each coefficient.
+def agreement_of(stories: Mapping[Pattern, int], scale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the entry in statistics.json about one question, given the number of stories per pattern.
 
     ``scale`` are the options offered to everybody, chosen or not. Without it (options that depend on the
     item), the categories are the options seen, which makes Gwet's AC1 smaller than the whole scale would. A
@@ -270,17 +238,13 @@ def agreement_of(
     known = units_of(stories, scale)
     if known is None:
         return undefined(NO_STORY, scale, stories=0)
-    units = known.units(known.stories)
-    sums = sums_of(known.counts, units)
-    found = {name: coefficient(name, sums) for name in ESTIMATES}
-    return Agreement(
-        categories=known.counts.shape[1],
-        scale_is_offered=bool(scale),
-        stories=int(known.stories.sum()),
-        units=int(units.sum()),
-        coefficients=found,
-        intervals=_intervals(found, known, design or Bootstrap()),
-    )
+    votes = known.votes(known.stories)
+    reasons = {name: why_undefined(name, votes) for name in ESTIMATES}
+    defined = {name: estimate for name, estimate in ESTIMATES.items() if not reasons[name]}
+    values = {name: float(estimate(votes)) for name, estimate in defined.items()}
+    totals = {"stories": int(known.stories.sum()), "units": int(votes.units)}
+    made = known.intervals(defined)
+    return _entry(reasons, values, made, scale, categories=known.counts.shape[1], **totals)
 
 
 class Units(NamedTuple):
@@ -295,9 +259,18 @@ class Units(NamedTuple):
     members: Integers | None
     stories: Integers
 
-    def units(self, stories: Integers) -> Integers:
-        """Return how often each unit occurs (… × units), given how often each pattern does."""
-        return stories if self.members is None else np.asarray(stories @ self.members)
+    def votes(self, stories: Integers) -> Votes:
+        """Return the votes, given how often each pattern occurs (… × patterns)."""
+        return Votes(self.counts, stories if self.members is None else np.asarray(stories @ self.members))
+
+    def intervals(self, estimates: Mapping[str, Callable[[Votes], Floats]]) -> dict[str, Interval]:
+        """Return the interval of each estimate, which must be defined for the stories as they are."""
+
+        def again(stories: Integers) -> dict[str, Floats]:
+            votes = self.votes(stories)
+            return {name: estimate(votes) for name, estimate in estimates.items()}
+
+        return intervals(again, self.stories, Bootstrap()) if estimates else {}
 
 
 def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | None:
@@ -321,23 +294,32 @@ def units_of(stories: Mapping[Pattern, int], scale: Sequence[str]) -> Units | No
     return found if patterns else None
 
 
-def undefined(reason: str, scale: Sequence[str], *, stories: int) -> Agreement:
-    """Return an agreement that cannot be computed, with the reason."""
-    coefficients = dict.fromkeys(ESTIMATES, Coefficient(None, reason))
-    bounds = dict.fromkeys(ESTIMATES, Interval(None, reason))
-    return Agreement(len(scale), bool(scale), stories, 0, coefficients, bounds)
+def undefined(reason: str, scale: Sequence[str], *, stories: int) -> dict[str, Any]:
+    """Return the entry about agreement that cannot be computed, with the reason."""
+    reasons = dict.fromkeys(ESTIMATES, reason)
+    return _entry(reasons, {}, {}, scale, categories=len(scale), stories=stories, units=0)
+
+
+def _entry(
+    reasons: Mapping[str, str],
+    values: Mapping[str, float],
+    made: Mapping[str, Interval],
+    scale: Sequence[str],
+    *,
+    categories: int,
+    stories: int,
+    units: int,
+) -> dict[str, Any]:
+    bounds = {name: made.get(name) or Interval(None, reason) for name, reason in reasons.items()}
+    return {
+        **{name: rounded(values.get(name)) for name in reasons},
+        "categories": categories,
+        "categories_are": "offered" if scale else "seen",
+        "stories": stories,
+        "units": units,
+        **documented(bounds, reasons),
+    }
 
 
 def _matrix(rows: Sequence[Sequence[int]], columns: int) -> Integers:
     return np.array(rows, np.int64).reshape(len(rows), columns)
-
-
-def _intervals(found: Mapping[str, Coefficient], known: Units, design: Bootstrap) -> dict[str, Interval]:
-    defined = [name for name, result in found.items() if not result.undefined]
-
-    def estimates(stories: Integers) -> dict[str, Floats]:
-        sums = sums_of(known.counts, known.units(stories))
-        return {name: ESTIMATES[name](sums) for name in defined}
-
-    made = intervals(estimates, known.stories, design) if defined else {}
-    return {name: made.get(name) or Interval(None, result.undefined) for name, result in found.items()}

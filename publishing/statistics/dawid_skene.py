@@ -32,19 +32,13 @@ class Estimate:
 
 
 def dawid_skene(
-    items: NDArray[np.int64],
-    people: NDArray[np.int64],
-    answers: NDArray[np.int64],
-    *,
-    classes: int,
-    iterations: int = ITERATIONS,
-    tolerance: float = TOLERANCE,
+    items: NDArray[np.int64], people: NDArray[np.int64], answers: NDArray[np.int64], *, classes: int
 ) -> Estimate:
     """Fit the model to answers: person ``people[k]`` gave item ``items[k]`` the class ``answers[k]``.
 
     The three arrays are equally long; items, people and classes are counted from 0 without gaps. Start
     from the share of each answer per item (the authors' choice, equation 3.1) and stop when the mean log
-    likelihood per answer rises by less than ``tolerance``. Memory: items × classes and people × classes².
+    likelihood per answer rises by less than :data:`TOLERANCE`. Memory: items × classes and people × classes².
     Raise ``ValueError`` for arrays of different lengths, and when there is no answer.
     """
     if not len(items) == len(people) == len(answers):
@@ -55,7 +49,7 @@ def dawid_skene(
     posteriors = _shares(_sums(items * classes + answers, None, size * classes).reshape(size, classes))
     count = int(people.max()) + 1
     before = -np.inf
-    for iteration in range(1, iterations + 1):
+    for iteration in range(1, ITERATIONS + 1):
         # The share of each answer per person and true class (equation 2.3).
         seen = np.empty((count, classes, classes))
         for truth in range(classes):
@@ -71,10 +65,10 @@ def dawid_skene(
         totals = scaled.sum(axis=1, keepdims=True)
         likelihood = float((highest + np.log(totals)).sum()) / len(items)
         posteriors = scaled / totals
-        if likelihood - before < tolerance:
+        if likelihood - before < TOLERANCE:
             return Estimate(posteriors, iteration, converged=True)
         before = likelihood
-    return Estimate(posteriors, iterations, converged=False)
+    return Estimate(posteriors, ITERATIONS, converged=False)
 
 
 def _sums(places: NDArray[np.int64], weights: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:

@@ -1,27 +1,15 @@
 """Statistics of tables that people label: how often all agree, what they changed, and MatchCount. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any
 
-from annotation.protocols import all_protocols
 from annotation.protocols.base import Scored
 from annotation.rules import majority
-from publishing.facts import AskedQuestion, scales_of
 from publishing.files.features import Type
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    DECISION_COLUMNS,
-    LABEL_DECISION_COLUMNS,
-    LABELS_PATH,
-    RATINGS_PATH,
-    AnyVotes,
-    Decisions,
-    ReleasedStory,
-    Row,
-)
-from publishing.statistics import ratings
+from publishing.files.rows import AnyVotes, Decisions, Row
+from publishing.statistics.answered import Answered, by_kind, mean, share
 from publishing.statistics.intervals import over_stories, rounded, rounded_bounds
 
 COLUMNS: dict[str, Type] = {
@@ -31,22 +19,9 @@ COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("label", "decided_by", "suggested"), "string"),
 }
 """The columns of :func:`label_rows`."""
-ALL = "all"
-"""The key of the entry about all kinds together, in statistics.json."""
 PREDICTED, GOLD = "predicted", "gold"
 """The tables that :func:`match_count` compares."""
 MEASURES = ("precision", "recall", "f1", "judge_agreement")
-
-
-class Answered(NamedTuple):
-    """A question of a complete item, with the option that each annotator chose."""
-
-    core_id: str
-    row: Scored
-    chosen: Mapping[str, str]
-    story_id: str = ""
-    group: str = ""
-    """The kind of item."""
 
 
 def strict_agreement(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -62,11 +37,11 @@ def strict_agreement(answered: Sequence[Answered]) -> dict[str, Any]:
         return {
             "rows": len(alike),
             "alike": sum(one for _, one, _ in alike),
-            **_share(kind, alike),
+            **share(kind, alike),
             "undecided": sum(bool(row.chosen) and majority(row.chosen.values())[0] is None for row in rows),
         }
 
-    return _by_kind(answered, measured)
+    return by_kind(answered, measured)
 
 
 def suggestions(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -83,11 +58,11 @@ def suggestions(answered: Sequence[Answered]) -> dict[str, Any]:
             "rows": len(suggested),
             "answers": sum(votes for _, _, votes in changed),
             "changed": sum(differing for _, differing, _ in changed),
-            **_share(kind, changed),
+            **share(kind, changed),
             "overruled": overruled,
         }
 
-    return _by_kind(answered, measured)
+    return by_kind(answered, measured)
 
 
 def match_count(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -121,7 +96,7 @@ def match_count(answered: Sequence[Answered]) -> dict[str, Any]:
             **{f"count_{number}": chosen_counts[str(number)] for number in range(4)},
         }
 
-    return _by_kind(answered, measured)
+    return by_kind(answered, measured)
 
 
 def _compared(counts: Iterable[tuple[Scored, int]]) -> dict[str, float]:
@@ -136,30 +111,6 @@ def _compared(counts: Iterable[tuple[Scored, int]]) -> dict[str, float]:
     both = precision + recall
     found = {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}
     return found | ({"judge_agreement": sum(judged) / len(judged)} if judged else {})
-
-
-def _by_kind(
-    answered: Sequence[Answered], measured: Callable[[str, Sequence[Answered]], dict[str, Any]]
-) -> dict[str, Any]:
-    kinds: defaultdict[str, list[Answered]] = defaultdict(list)
-    for one in answered:
-        kinds[one.row.kind].append(one)
-    return {
-        "kinds": {kind: measured(kind, rows) for kind, rows in kinds.items()},
-        ALL: measured(ALL, answered),
-    }
-
-
-def _share(kind: str, values: Sequence[tuple[str, float, int]]) -> dict[str, Any]:
-    """Return Σ numerators / Σ denominators, with the interval of a bootstrap over stories."""
-    above, below = sum(one for _, one, _ in values), sum(of for _, _, of in values)
-    share = rounded(above / below) if below else None
-    return {"share": share, "interval": rounded_bounds(over_stories(kind, values))}
-
-
-def mean(values: Sequence[float]) -> float | None:
-    """Return the mean, which does not depend on the order of the values; None without any."""
-    return fsum(values) / len(values) if values else None
 
 
 def label_rows(
@@ -188,42 +139,3 @@ def label_rows(
             "decided_by": decided_by,
             "suggested": suggested.get(labelled) or None,
         }
-
-
-class PerItem(NamedTuple):
-    """The file's path and columns, the function that returns the lines of a complete item, and the columns
-    of the file of experts' decisions."""
-
-    path: str
-    columns: Mapping[str, Type]
-    lines: Callable[[ReleasedStory, AnyVotes, Decisions], Iterable[Row]]
-    decisions: Mapping[str, Type] = DECISION_COLUMNS
-
-    @property
-    def config(self) -> str:
-        """The name by which ``datasets`` loads the file."""
-        return self.path.rpartition("/")[2].removesuffix(".jsonl")
-
-    @property
-    def types(self) -> dict[str, Mapping[str, Type]]:
-        """The columns by path."""
-        return {self.path: self.columns, ADJUDICATIONS_PATH: self.decisions}
-
-
-def per_item(protocol_name: str, asked: Iterable[AskedQuestion]) -> PerItem | None:
-    """Return the file that a protocol's resolution asks for: ratings, labels, or none."""
-    protocol, scales = all_protocols().get(protocol_name), scales_of(asked)
-    if protocol and protocol.resolution == "majority":
-
-        def labelled(story: ReleasedStory, votes: AnyVotes, decisions: Decisions) -> Iterable[Row]:
-            suggested = protocol.suggested(protocol.parse(story.content))
-            return label_rows(story.story_id, votes, decisions, suggested)
-
-        return PerItem(LABELS_PATH, COLUMNS, labelled, LABEL_DECISION_COLUMNS)
-    if scales:
-        return PerItem(
-            RATINGS_PATH,
-            ratings.COLUMNS,
-            lambda story, votes, _decisions: ratings.rating_rows(story.story_id, votes, scales),
-        )
-    return None

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from publishing.statistics.answered import Answered
 from publishing.statistics.intervals import Floats, quantile_of_t
-from publishing.statistics.labels import Answered
 
 MOST_ANSWERED = 15_000
 """Questions about items that are looked at: 5,000 items with three scales."""

@@ -1,32 +1,33 @@
 """Statistics of ratings on a scale: mean, median, and agreement to which near answers add in part. Pure.
 
-A unit is what people rate: an item, or one row of a table about it. Every estimate gets :class:`Rated` and
-returns an array with one value per line of its frequencies, NaN where it is undefined. Sums are sums of
-integers, as in :mod:`publishing.statistics.agreement`, so values do not depend on the order of items or on
-the machine.
+A unit is what people rate: an item, or one row of a table about it. Every estimate gets the numbers of the
+scale, ascending, and the votes, and returns an array with one value per line of frequencies, NaN where it is
+undefined. Sums are sums of integers, as in :mod:`publishing.statistics.agreement`, so values do not depend on
+the order of items or on the machine.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from publishing.files.features import Type
 from publishing.files.rows import AnyVotes, Row
-from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern, ratio, units_of
-from publishing.statistics.intervals import (
-    Bootstrap,
-    Floats,
-    Integers,
-    Interval,
-    documented,
-    intervals,
-    quantile_of_t,
-    rounded,
+from publishing.statistics.agreement import (
+    NO_PAIR,
+    NO_STORY,
+    ONE_CATEGORY_CHOSEN,
+    Pattern,
+    Votes,
+    ratio,
+    units_of,
+    weighted_agreement,
 )
+from publishing.statistics.intervals import Floats, Integers, Interval, documented, quantile_of_t, rounded
 
 COLUMNS: dict[str, Type] = {
     **dict.fromkeys(("story_id", "rated"), "string"),
@@ -40,45 +41,20 @@ LEVELS = ("mean", "median")
 """The estimates that tell how high ratings are, by their names in statistics.json."""
 
 
-class Rated(NamedTuple):
-    """Ratings by unit: ``counts`` (units × numbers) says how many people chose each of ``numbers``.
-
-    ``numbers`` are those of the scale, ascending; ``frequencies`` (… × units) says how often a unit occurs.
-    """
-
-    counts: Integers
-    numbers: Integers
-    frequencies: Integers
-
-    @property
-    def chosen(self) -> Integers:
-        """The number of ratings that chose each number (… × numbers)."""
-        return np.asarray(self.frequencies @ self.counts)
-
-    def by_size(self, *, least: int) -> Iterator[tuple[int, "Rated"]]:
-        """Yield the units with equally many ratings, ``least`` or more, and this number."""
-        sizes = self.counts.sum(axis=1)
-        for size in np.unique(sizes[sizes >= least]):
-            rows = sizes == size
-            yield int(size), Rated(self.counts[rows], self.numbers, self.frequencies[..., rows])
-
-
-def mean(rated: Rated) -> Floats:
+def mean(numbers: Integers, votes: Votes) -> Floats:
     """Return the mean of all ratings. By hand: 1, 4, 5 and 4, 4, 4 have the mean 22/6."""
-    return ratio(rated.chosen @ rated.numbers, rated.chosen.sum(axis=-1))
+    return ratio(votes.chosen @ numbers, votes.chosen.sum(axis=-1))
 
 
-def median(rated: Rated) -> Floats:
+def median(numbers: Integers, votes: Votes) -> Floats:
     """Return the middle rating, or the mean of the two in the middle: 4 of 1, 4, 4, 5, and 1.5 of 1, 2."""
-    upto = np.cumsum(rated.chosen, axis=-1)
+    upto = np.cumsum(votes.chosen, axis=-1)
     total = upto[..., -1:]
-    low, high = (
-        rated.numbers[np.argmax(upto >= place, axis=-1)] for place in ((total + 1) // 2, total // 2 + 1)
-    )
+    low, high = (numbers[np.argmax(upto >= place, axis=-1)] for place in ((total + 1) // 2, total // 2 + 1))
     return np.where(total[..., 0] > 0, (low + high) / 2, np.nan)
 
 
-def ordinal_alpha(rated: Rated) -> Floats:
+def ordinal_alpha(numbers: Integers, votes: Votes) -> Floats:
     """Return Krippendorff's alpha with the ordinal metric, for units with any number of ratings.
 
     Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": over the units with two ratings or
@@ -89,53 +65,33 @@ def ordinal_alpha(rated: Rated) -> Floats:
 
     Undefined when no unit has two ratings and when all ratings on such units are the same.
     """
-    groups = list(rated.by_size(least=2))
-    if not groups:
-        return np.full(rated.frequencies.shape[:-1], np.nan)
-    chosen = np.asarray(sum(group.chosen for _, group in groups))
+    if not votes.paired:
+        return np.full(votes.frequencies.shape[:-1], np.nan)
+    chosen = np.asarray(sum(group.chosen for _, group in votes.paired))
     upto = np.cumsum(chosen, axis=-1)
     observed = expected = np.zeros(chosen.shape[:-1])
-    for high in range(len(rated.numbers)):
+    for high in range(len(numbers)):
         for low in range(high):
             apart = (upto[..., high] - upto[..., low] + (chosen[..., low] - chosen[..., high]) / 2) ** 2
             pairs = sum(
                 (group.frequencies @ (group.counts[:, low] * group.counts[:, high])) / (size - 1)
-                for size, group in groups
+                for size, group in votes.paired
             )
             observed = observed + pairs * apart
             expected = expected + chosen[..., low].astype(float) * chosen[..., high] * apart
     return 1 - ratio((upto[..., -1] - 1) * observed, expected)
 
 
-def gwet_ac2(rated: Rated) -> Floats:
+def gwet_ac2(numbers: Integers, votes: Votes) -> Floats:
     """Return Gwet's AC2 with quadratic weights: agreement beyond chance, where near answers agree in part.
 
-    Gwet (2014), "Handbook of Inter-Rater Reliability", 4th edition: with q numbers on the scale, weights
-    w_ck = 1 − (c − k)² / (highest − lowest)², π_c the mean over the units of the share of c, and P_a the mean
-    over the units with n_u > 1 ratings of Σ_c n_uc (Σ_k w_ck n_uk − 1) / (n_u (n_u − 1)),
-
-        P_e = Σ_ck w_ck / (q (q − 1)) · Σ_c π_c (1 − π_c),   AC2 = (P_a − P_e) / (1 − P_e).
-
-    Undefined when no unit has two ratings.
+    Gwet (2014), "Handbook of Inter-Rater Reliability", 4th edition: the weight of numbers c and k is
+    1 − (c − k)² / (highest − lowest)². Undefined when no unit has two ratings.
     """
-    numbers = rated.numbers
-    whole = (numbers[-1] - numbers[0]) ** 2
-    weights = whole - (numbers[:, None] - numbers) ** 2
-    alike = units = np.zeros(rated.frequencies.shape[:-1])
-    for size, group in rated.by_size(least=2):
-        pairs = group.frequencies @ (group.counts * (group.counts @ weights - whole)).sum(axis=1)
-        alike = alike + pairs / (whole * size * (size - 1))
-        units = units + group.frequencies.sum(axis=-1)
-    every = rated.frequencies.sum(axis=-1)
-    parts = sum(group.chosen / size for size, group in rated.by_size(least=1))
-    chance = np.zeros(every.shape)
-    for place in range(len(numbers)):
-        part = ratio(np.asarray(parts)[..., place], every)
-        chance = chance + part * (1 - part) * (weights.sum() / whole / (len(numbers) * (len(numbers) - 1)))
-    return 1 - ratio(1 - ratio(alike, units), 1 - chance)
+    return weighted_agreement(votes, (numbers[-1] - numbers[0]) ** 2 - (numbers[:, None] - numbers) ** 2)
 
 
-ESTIMATES: Mapping[str, Callable[[Rated], Floats]] = {
+ESTIMATES: Mapping[str, Callable[[Integers, Votes], Floats]] = {
     "mean": mean,
     "median": median,
     "krippendorff_alpha_ordinal": ordinal_alpha,
@@ -145,10 +101,7 @@ ESTIMATES: Mapping[str, Callable[[Rated], Floats]] = {
 
 
 def ratings_of(
-    items: Mapping[Pattern, int],
-    scale: Sequence[str],
-    design: Bootstrap,
-    names: Sequence[str] = tuple(ESTIMATES),
+    items: Mapping[Pattern, int], scale: Sequence[str], names: Sequence[str] = tuple(ESTIMATES)
 ) -> dict[str, Any]:
     """Return the entry in statistics.json, given the number of items per pattern of ratings.
 
@@ -161,17 +114,13 @@ def ratings_of(
     reason, chosen = NO_STORY, [0] * len(scale)
     if known is not None:
         numbers = np.array([int(option) for option in scale], np.int64)
-        rated = Rated(known.counts, numbers, known.units(known.stories))
-        values = {name: float(ESTIMATES[name](rated)) for name in names}
+        votes = known.votes(known.stories)
+        estimates = {name: partial(ESTIMATES[name], numbers) for name in names}
+        values = {name: float(estimate(votes)) for name, estimate in estimates.items()}
         found = {name: None if math.isnan(value) else value for name, value in values.items()}
-        chosen = rated.chosen.tolist()
-        reason = ONE_CATEGORY_CHOSEN if any(rated.by_size(least=2)) else NO_PAIR
-
-        def estimates(stories: Integers) -> dict[str, Floats]:
-            again = Rated(known.counts, numbers, known.units(stories))
-            return {name: ESTIMATES[name](again) for name in names if found[name] is not None}
-
-        bounds |= intervals(estimates, known.stories, design)
+        chosen = votes.chosen.tolist()
+        reason = ONE_CATEGORY_CHOSEN if votes.paired else NO_PAIR
+        bounds |= known.intervals({name: estimates[name] for name in names if found[name] is not None})
     return {
         **{name: rounded(value) for name, value in found.items()},
         "items": sum(items.values()),

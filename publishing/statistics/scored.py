@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import fsum
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
+from django.utils.translation import gettext_noop
 
 from annotation.protocols import all_protocols
-from annotation.protocols.base import Scored
 from publishing.files import jsonl
-from publishing.files.rows import AnyVotes, ReleasedStory
+from publishing.files.rows import NO_DECISIONS, AnyVotes, Decisions, ReleasedStory
+from publishing.statistics.answered import ALL, Answered, mean
 from publishing.statistics.intervals import STORIES_DRAWN, over_stories, rounded, wilson
-from publishing.statistics.labels import ALL, Answered, match_count, mean, strict_agreement, suggestions
+from publishing.statistics.labels import match_count, strict_agreement, suggestions
 from publishing.statistics.mixed import MOST_ANSWERED, contrasts
-from publishing.translation import gettext_noop
+from publishing.statistics.reconciled import answered_rows, extraction
 
 OVERALL = ""
 """Stands for all kinds of questions together."""
@@ -58,11 +59,6 @@ class AnsweredItem:
         """The share of pairs of people with the same answer. Needs two votes."""
         same = sum(votes * (votes - 1) for votes in self.given.values())
         return same / (self.votes * (self.votes - 1))
-
-
-def answered_item(core_id: str, row: Scored, given: Mapping[str, int]) -> AnsweredItem:
-    """Return a question with the number of people who chose each option."""
-    return AnsweredItem(row.kind, core_id, row.right, row.options, given)
 
 
 def accuracy(items: Iterable[AnsweredItem], *, votes_per_item: int) -> dict[str, Any]:
@@ -129,7 +125,9 @@ def _complete(items: Iterable[AnsweredItem], votes_per_item: int) -> list[Answer
 def accuracy_by_kind(answered: Sequence[Answered], votes_per_story: int) -> dict[str, Any]:
     """Return :func:`accuracy` of the questions with a right answer."""
     items = [
-        answered_item(one.core_id, one.row, Counter(one.chosen.values())) for one in answered if one.row.right
+        AnsweredItem(row.kind, one.core_id, row.right, row.options, Counter(one.chosen.values()))
+        for one in answered
+        if (row := one.row).right
     ]
     found = accuracy(items, votes_per_item=votes_per_story)
     as_written: dict[str, Any] = orjson.loads(jsonl.document(found))
@@ -276,6 +274,26 @@ TABLES: Mapping[str, TableStatistic] = {
         },
         "f1",
     ),
+    "extraction": TableStatistic(
+        extraction,
+        gettext_noop("Overlap of the lists"),
+        gettext_noop(
+            "Rows of the lists that experts have reconciled: those that everybody listed in the same words, "
+            "and those that the experts kept without a remark, by which OmniToM measures the overlap. "
+            "Brackets show the interval (95 %) of a bootstrap over stories."
+        ),
+        {
+            "stories": gettext_noop("stories reconciled"),
+            "rows": gettext_noop("rows"),
+            "by_all": gettext_noop("listed by all"),
+            "revised": gettext_noop("revised"),
+            "added": gettext_noop("added"),
+            "left_out": gettext_noop("left out"),
+            "share": gettext_noop("share without a remark"),
+        },
+        "share",
+        gettext_noop("Kinds of stories"),
+    ),
     "contrasts": TableStatistic(
         contrasts,
         gettext_noop("Differences between kinds of items"),
@@ -304,14 +322,12 @@ class ScoredTally:
     def __bool__(self) -> bool:
         return bool(self._names)
 
-    def empty(self) -> Self:
-        """Return a tally of the same protocol without answers."""
-        return type(self)(self._protocol.name if self._protocol else "", self._votes_per_story)
-
-    def add(self, story: ReleasedStory, votes: AnyVotes) -> None:
+    def add(self, story: ReleasedStory, votes: AnyVotes, decisions: Decisions = NO_DECISIONS) -> None:
         """Add a complete item. Raise ``ValueError`` if its protocol cannot read it."""
         assert self._protocol
         self._protocol.parse(story.content)
+        if self._protocol.resolution == "reconciled":
+            self._answered += answered_rows(self._protocol, story, votes, decisions)
         if self._names == ("contrasts",) and len(self._answered) > MOST_ANSWERED:
             return  # there will be none: hold no more
         chosen: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)

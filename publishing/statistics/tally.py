@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
-from publishing.files.rows import Answers, AnyVotes, ReleasedStory
-from publishing.filters import Outcome, Verdict
-from publishing.statistics.agreement import Agreement, Pattern, agreement_of, undefined
+from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
+from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
+from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
 from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.statistics.scored import ScoredTally
-from publishing.translation import gettext_noop
 
 _REMEMBERED = 4096
 """Combinations of answers whose stories are counted at once; most stories repeat a few."""
@@ -36,12 +37,26 @@ class _Kind:
     """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
+    revised: int = 0  # old versions of stories, which are in no outcome
     texts: DistinctStrings = field(default_factory=DistinctStrings)
+    dropped_texts: DistinctStrings = field(default_factory=DistinctStrings)
+    """Texts that votes dropped."""
     entities: dict[str, DistinctStrings] = field(
         default_factory=lambda: {letter: DistinctStrings() for letter in _LETTERS}
     )
     ratings: defaultdict[str, Counter[Pattern]] = field(default_factory=lambda: defaultdict(Counter))
     """Patterns of the complete stories, by question with a scale."""
+
+    def count(self, story: ReleasedStory, verdict: Verdict) -> None:
+        """Count a story's outcome and its text."""
+        if verdict.reason == REVISED:
+            self.revised += 1
+            return
+        self.outcomes[verdict.outcome] += 1
+        if verdict.outcome is Outcome.KEPT:
+            self.texts.add(story.text_hash)
+        elif verdict.outcome is Outcome.DROPPED and verdict.reason != DUPLICATE:
+            self.dropped_texts.add(story.text_hash)
 
 
 class StatisticsTally:
@@ -54,15 +69,20 @@ class StatisticsTally:
     def __init__(
         self,
         asked: Sequence[AskedQuestion],
-        design: Bootstrap | None = None,
+        protocol_name: str = "",
+        votes_per_story: int = 1,
+        most_votes: int | None = None,
         *,
         flagged: Flagged | None = None,
-        scored: ScoredTally | None = None,
     ) -> None:
-        """``scored``: the statistics that the protocol names, and instead of verdicts of votes."""
-        self._asked = tuple(asked)
-        self._scored = scored or None
-        self._design = design or Bootstrap()
+        """``votes_per_story``: at least, if their number is adaptive; then ``most_votes`` is the most."""
+        asked = tuple(question for question in asked if not question.in_words)
+        self._asked = asked
+        self._least, self._most = votes_per_story, most_votes
+        self._complete: Counter[int] = Counter()
+        """Complete stories by their number of votes."""
+        self._scored = ScoredTally(protocol_name, votes_per_story)
+        """The statistics that the protocol names, instead of verdicts of votes."""
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._scales = [question for question in asked if question.scale]
         fixed = all(question.options for question in asked)
@@ -73,28 +93,39 @@ class StatisticsTally:
         self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
-        without = scored.empty() if scored else None
-        self._without = StatisticsTally(asked, design, scored=without) if flagged else None
+        same = (asked, protocol_name, votes_per_story, most_votes)
+        self._without = StatisticsTally(*same) if flagged else None
         self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
 
-    def add(self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict) -> None:
-        """Add a story, its counted votes, and its verdict.
+    def add(
+        self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict, decisions: Decisions = NO_DECISIONS
+    ) -> None:
+        """Add a story, its counted votes, its verdict, and experts' decisions.
 
-        Votes on incomplete stories do not enter the agreement; those on dropped stories do. Answers to
-        unknown questions are ignored.
+        Votes on stories that lack some do not enter the agreement; those on dropped stories do. Where the
+        number of votes is adaptive, the first ones that every story gets do, also of stories that want more:
+        these votes decide how many are asked for, so to wait for them would select stories by agreement.
+        Answers to unknown questions are ignored.
         """
         if self._without and not self._count_flagged(story, votes):
-            self._without.add(story, votes, verdict)
+            self._without.add(story, votes, verdict, decisions)
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
         kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
-        kind.outcomes[verdict.outcome] += 1
-        if verdict.outcome is Outcome.INCOMPLETE:
+        kind.count(story, verdict)
+        if verdict.is_complete:
+            self._complete[len(votes)] += 1
+            self._count_entities(story, verdict, kind)
+        if len(votes) < self._least if self._most else not verdict.is_complete:
             return
-        if verdict.outcome is Outcome.KEPT:
-            kind.texts.add(story.text_hash)
+        votes = votes[: self._least] if self._most else votes
         if self._scored:
-            self._scored.add(story, votes)
+            self._scored.add(story, votes, decisions)
+        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
+        if len(self._waiting) >= _REMEMBERED:
+            self._count_waiting()
+
+    def _count_entities(self, story: ReleasedStory, verdict: Verdict, kind: _Kind) -> None:
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True
@@ -102,12 +133,8 @@ class StatisticsTally:
                 letter = _letter(name)
                 if letter and isinstance(text, str):
                     kind.entities[letter].add(text)
-        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
-        if len(self._waiting) >= _REMEMBERED:
-            self._count_waiting()
 
     def _count_waiting(self) -> None:
-        """Count the patterns of the stories that were added since the last time."""
         for (answers, kind), stories in self._waiting.items():
             patterns, validity = self._patterns_of(answers)
             for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
@@ -116,7 +143,6 @@ class StatisticsTally:
         self._waiting.clear()
 
     def _count_flagged(self, story: ReleasedStory, votes: AnyVotes) -> int:
-        """Count the flagged votes among those of a story; return how many there are."""
         marked = [self._flagged.get(vote.annotator, ()) for vote in votes]
         flagged = sum(stories is None or story.story_id in stories for stories in marked)
         self._flagged_votes += flagged
@@ -131,28 +157,44 @@ class StatisticsTally:
         self._count_waiting()
         return {
             "stories": self._fared(self._kinds.values()),
+            **self._disputed(),
+            **self._adaptive(),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
-            "agreement": {key: agreement.document() for key, agreement in self.agreement().items()},
-            **({"agreement_on_validity": self.agreement_on_validity().document()} if self._judges else {}),
+            "agreement": self._agreement(),
+            **({"agreement_on_validity": self._agreement_on_validity()} if self._judges else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
-            **(self._scored.document() if self._scored else {}),
+            **self._scored.document(),
             **self._without_flagged(),
-            "bootstrap": asdict(self._design) | {"unit": "story", "method": "percentile"},
+            "bootstrap": asdict(Bootstrap()) | {"unit": "story", "method": "percentile"},
         }
 
-    def agreement(self) -> dict[str, Agreement]:
+    def _agreement(self) -> dict[str, Any]:
         """Return the agreement per question without a scale, over complete stories, before the filter.
 
         There is none where the protocol names other statistics and options are the item's own.
         """
-        self._count_waiting()
         return {
-            question.key: agreement_of(patterns, question.options, self._design)
+            question.key: agreement_of(patterns, question.options)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
             if self._agrees and not question.scale
         }
+
+    def _disputed(self) -> dict[str, int]:
+        """Return how many texts are kept in one story and dropped by the votes on another, if any are."""
+        kept = [kind.texts for kind in self._kinds.values()]
+        dropped = [kind.dropped_texts for kind in self._kinds.values()]
+        both = count_together(kept) + count_together(dropped) - count_together([*kept, *dropped])
+        return {"disputed_texts": both} if both else {}
+
+    def _adaptive(self) -> dict[str, Any]:
+        """Return complete stories by their number of votes, and how many the most for each would add."""
+        if not self._most:
+            return {}
+        by_votes = {str(votes): stories for votes, stories in sorted(self._complete.items())}
+        saved = sum((self._most - votes) * stories for votes, stories in self._complete.items())
+        return {"stories_by_votes": by_votes, "votes_saved": saved}
 
     def _without_flagged(self) -> dict[str, Any]:
         """Return agreement and retention again, over the stories none of whose votes is flagged."""
@@ -169,26 +211,22 @@ class StatisticsTally:
         found = {}
         for question in self._scales:
             patterns = _patterns_together(self._kinds.values(), question.key)
-            entry = ratings_of(patterns, question.options, self._design)
+            entry = ratings_of(patterns, question.options)
             for place, by in enumerate(("by_scenario", "by_generator_model")):
                 entry[by] = {
-                    name: ratings_of(
-                        _patterns_together(kinds, question.key), question.options, self._design, LEVELS
-                    )
+                    name: ratings_of(_patterns_together(kinds, question.key), question.options, LEVELS)
                     for name, kinds in self._kinds_by(place).items()
                 }
             found[question.key] = entry
         return found
 
-    def agreement_on_validity(self) -> Agreement:
+    def _agreement_on_validity(self) -> dict[str, Any]:
         """Return the agreement on verdicts: a vote is valid if no answer counts against the story."""
-        self._count_waiting()
         if not all(question.options for question in self._asked):
             return undefined(DEPENDS_ON_THE_STORY, VALIDITY, stories=sum(self._validity.values()))
-        return agreement_of(self._validity, VALIDITY, self._design)
+        return agreement_of(self._validity, VALIDITY)
 
     def _patterns_of(self, votes: Answers) -> tuple[tuple[Pattern, ...], Pattern]:
-        """Return the pattern of each question, and that of the verdicts."""
         chosen: dict[str, defaultdict[str, list[str]]] = {
             question.key: defaultdict(list) for question in self._asked
         }
@@ -217,12 +255,13 @@ class StatisticsTally:
         """Return counts, retention, and the number of distinct X, Y and Z in kept stories."""
         kinds = list(kinds)
         outcomes = sum((kind.outcomes for kind in kinds), Counter[Outcome]())
-        generated = sum(outcomes.values())
+        generated, revised = sum(outcomes.values()), sum(kind.revised for kind in kinds)
         return {
             "generated": generated,
             "kept": outcomes[Outcome.KEPT],
             "dropped": outcomes[Outcome.DROPPED],
             "incomplete": outcomes[Outcome.INCOMPLETE],
+            **({"revised": revised} if revised else {}),
             "retention": rounded(outcomes[Outcome.KEPT] / generated) if generated else None,
             "unique_texts": count_together(kind.texts for kind in kinds),
             **{
@@ -235,7 +274,6 @@ class StatisticsTally:
 
 
 def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern]:
-    """Return the patterns of a question with a scale over the complete stories of these kinds."""
     found: Counter[Pattern] = Counter()
     for kind in kinds:
         found.update(kind.ratings[question])

@@ -4,4 +4,5 @@ Memory: 8 bytes per kept story and question set (the sides of the right answers)
 entry per annotator; machine validation works on its sample. Nothing else grows with the release.
 """
 
-from publishing.verification.report import CHECKS, Report, check_release
+from publishing.verification.release import CheckedRelease
+from publishing.verification.report import CHECKS, check_release

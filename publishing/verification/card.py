@@ -4,55 +4,32 @@ Facts known only to the study (recruitment, test results, pay) are in no other f
 are; everything else is compared.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from publishing.builder import first_row, record_sets
-from publishing.card import CARD_PATH, changes, citation, croissant, front_matter, sections
+from publishing.builder import first_row
+from publishing.card import CARD_PATH, croissant, front_matter, sections
+from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
-from publishing.comparison.changes import moves_of
+from publishing.comparison.changes import Changes, moves_of
 from publishing.facts import People, ReleaseFacts, Tally
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
 from publishing.files.rows import Row
-from publishing.verification.description import Description, read_document
-from publishing.verification.findings import Findings
-from publishing.verification.statistics import MACHINE_JSON, differences
+from publishing.verification.decisions import Recomputation
+from publishing.verification.release import CheckedRelease, Description
+from publishing.verification.statistics import MACHINE_JSON, STATISTICS_JSON, differences
 
 CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _AS_STATED = (
     "title", "description", "environment", "license", "url", "story_language", "number", "code_version",
-    "study_state", "sources", "plan",
+    "study_state", "sources", "plan", "salt", "medians",
 )  # fmt: skip
 _HOW = "## How the stories were judged"
-
-
-@dataclass(frozen=True, slots=True)
-class CardInputs:
-    """The inputs of the card, as far as the release's files provide them."""
-
-    facts: ReleaseFacts
-    tally: Tally
-    description: Description
-    columns: Mapping[str, Mapping[str, Type]]
-    statistics: Mapping[str, Any]
-    machine_validation: Mapping[str, Any]
-    people: Mapping[str, Any] | None
-    changed: Sequence[Row]
-
-    def documents(self, example: Row) -> sections.Documents:
-        """Return the documents beside the card; ``example`` is the first row of the first config."""
-        before = self.description.document["previous"]
-        previous = changes.Changes(before, moves_of(self.changed)) if before else None
-        layout, guessed = self.description.layout, self.machine_validation
-        return sections.Documents(
-            layout, self.columns, example, self.statistics, guessed, self.people, previous
-        )
 
 
 def known_facts(description: Description) -> ReleaseFacts:
@@ -67,8 +44,7 @@ def known_facts(description: Description) -> ReleaseFacts:
         asked=description.asked,
         filter_name=description.rule.name,
         votes_per_story=description.votes_per_story,
-        salt=description.salt,
-        medians=description.medians,
+        most_votes=description.rule.most_votes,
         created=datetime.fromisoformat(document["created"]),
         story_cap=0,
         pay_rate=None,
@@ -78,69 +54,86 @@ def known_facts(description: Description) -> ReleaseFacts:
     )
 
 
-def check_citation(directory: Path, inputs: CardInputs, findings: Findings) -> None:
-    """Compare the citation with the one made from release.json."""
-    path = directory / citation.CITATION_PATH
-    if not path.is_file() or path.read_bytes() != citation.citation_cff(inputs.facts):
-        problem = "It does not match release.json."
-        findings.add(CITATION, citation.CITATION_PATH, problem)
+def check(
+    found: Recomputation,
+    facts: ReleaseFacts,
+    columns: Mapping[str, Mapping[str, Type]],
+    people: Mapping[str, Any] | None,
+    changed: Sequence[Row],
+) -> None:
+    """Check the card, the citation, the charts and ``croissant.json``.
+
+    ``columns`` are those of every file, ``people`` the results of the human baseline, ``changed`` the rows
+    of ``changes.jsonl``.
+    """
+    release, description = found.release, found.description
+    stated, guesses = map(release.document, (STATISTICS_JSON, MACHINE_JSON))
+    if stated is None or guesses is None:
+        return
+    before = description.document["previous"]
+    previous = Changes(before, moves_of(changed)) if before else None
+    made = sections.Documents(description.layout, columns, {}, stated, guesses, people, previous)
+    _check_figures(release, facts, made)
+    if not release.has(CITATION_PATH) or _content(release, CITATION_PATH) != citation_cff(facts):
+        release.report(CITATION, CITATION_PATH, "It does not match release.json.")
+    _check_card(release, facts, found.tally, made)
+    _check_croissant(release, facts, found.tally, made)
 
 
-def check_card(directory: Path, inputs: CardInputs, findings: Findings) -> None:
+def _content(release: CheckedRelease, path: str) -> bytes:
+    return (release.directory / path).read_bytes()
+
+
+def _check_card(release: CheckedRelease, facts: ReleaseFacts, tally: Tally, made: sections.Documents) -> None:
     """Check the parts of the card that follow from other files, and their order."""
     try:
-        card = (directory / CARD_PATH).read_bytes().decode()
-        parts = list(_parts(inputs, first_row(directory, inputs.description.layout)))
+        card = _content(release, CARD_PATH).decode()
+        made = replace(made, example=first_row(release.directory, made.layout))
+        parts = list(_parts(facts, tally, made))
     except (*_UNREADABLE, FileNotFoundError) as error:
-        findings.add(CARD, CARD_PATH, f"It cannot be generated again: {error!r:.200}")
+        release.report(CARD, CARD_PATH, f"It cannot be generated again: {error!r:.200}")
         return
     place = 0
     for heading, part in parts:
         found = card.find(part, place)
         if found < 0:
             odd = next((one for one in part.split("\n\n") if one not in card[place:]), part)
-            findings.add(CARD, CARD_PATH, f"It does not say what follows from the other files: “{odd[:60]}…”")
+            problem = f"It does not say what follows from the other files: “{odd[:60]}…”"
+            release.report(CARD, CARD_PATH, problem)
             return
         for line in card[place:found].splitlines():
             if line.startswith("|") or (line.startswith("#") and line != heading):
                 problem = f"There is a heading or a table that does not belong there: “{line[:60]}”."
-                findings.add(CARD, CARD_PATH, problem)
+                release.report(CARD, CARD_PATH, problem)
         place = found + len(part)
     if card[place:] != "\n":
-        findings.add(CARD, CARD_PATH, "There is text after its last section.")
+        release.report(CARD, CARD_PATH, "There is text after its last section.")
 
 
-def _parts(inputs: CardInputs, example: Row) -> Iterator[tuple[str, str]]:
+def _parts(facts: ReleaseFacts, tally: Tally, made: sections.Documents) -> Iterator[tuple[str, str]]:
     """Yield the known parts, each with the one heading that may stand before it."""
-    facts, tally, layout = inputs.facts, inputs.tally, inputs.description.layout
-    head = front_matter.front_matter(facts, tally, layout, inputs.columns)
+    head = front_matter.front_matter(facts, tally, made.layout, made.columns)
     yield "", f"{head}\n\n{sections.opening(facts, tally)}"
-    yield _HOW, sections.closing(facts, tally, inputs.documents(example))
+    yield _HOW, sections.closing(facts, tally, made)
 
 
-def check_croissant(
-    directory: Path, listed: Mapping[str, str], inputs: CardInputs, findings: Findings
+def _check_croissant(
+    release: CheckedRelease, facts: ReleaseFacts, tally: Tally, made: sections.Documents
 ) -> None:
     """Check everything in ``croissant.json`` except what only the study or its researchers knew."""
-    stated = read_document(directory, CROISSANT_PATH, findings)
+    stated = release.document(CROISSANT_PATH)
     if stated is None:
         return
     files = [
-        FileFacts(path, (directory / path).stat().st_size, sha256)
-        for path, sha256 in listed.items()
-        if path not in (CROISSANT_PATH, MANIFEST) and (directory / path).is_file()
+        FileFacts(path, (release.directory / path).stat().st_size, sha256)
+        for path, sha256 in release.listed.items()
+        if path not in (CROISSANT_PATH, MANIFEST) and release.has(path)
     ]
-    filled = {file.path for file in files if file.size}
-    selects = inputs.description.rule.selects
-    records = record_sets(
-        inputs.description.layout, filled, inputs.columns, inputs.facts.asked, selects=selects
-    )
-    warnings = inputs.machine_validation.get("warnings")
-    expected = croissant.document(
-        inputs.facts, inputs.tally, records, files, warnings if isinstance(warnings, list) else ()
-    )
+    warnings = (made.guessed or {}).get("warnings")
+    warned = warnings if isinstance(warnings, list) else ()
+    expected = croissant.document(facts, tally, made.columns, files, warned)
     for problem in differences({**stated, **_only_known_there(stated, expected)}, expected):
-        findings.add(CROISSANT, CROISSANT_PATH, problem)
+        release.report(CROISSANT, CROISSANT_PATH, problem)
 
 
 def _only_known_there(stated: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,18 +148,18 @@ def _only_known_there(stated: Mapping[str, Any], expected: Mapping[str, Any]) ->
     return found
 
 
-def check_figures(directory: Path, listed: Collection[str], inputs: CardInputs, findings: Findings) -> None:
+def _check_figures(release: CheckedRelease, facts: ReleaseFacts, made: sections.Documents) -> None:
     """Compare the charts, byte by byte, with those drawn from the documents."""
     try:
-        selects = inputs.description.rule.selects
-        drawn = figures(inputs.statistics, inputs.machine_validation, inputs.people, selects=selects)
+        selects = facts.rule.selects
+        drawn = figures(made.statistics, made.guessed, made.people, selects=selects)
     except _UNREADABLE as error:
-        findings.add(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")
+        release.report(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")
         return
-    for path in sorted(path for path in listed if path.startswith("figures/") and path not in drawn):
-        findings.add(FIGURES, path, "This release has no such chart.")
+    for path in sorted(path for path in release.listed if path.startswith("figures/") and path not in drawn):
+        release.report(FIGURES, path, "This release has no such chart.")
     for path, chart in drawn.items():
-        if path not in listed or not (directory / path).is_file():
-            findings.add(FIGURES, path, "The chart is missing.")
-        elif (directory / path).read_bytes() != chart:
-            findings.add(FIGURES, path, "The chart is not the one drawn from the figures.")
+        if not release.has(path):
+            release.report(FIGURES, path, "The chart is missing.")
+        elif _content(release, path) != chart:
+            release.report(FIGURES, path, "The chart is not the one drawn from the figures.")

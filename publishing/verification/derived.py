@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import islice
 from math import sqrt
-from pathlib import Path
 
 import orjson
 import pyarrow as pa
@@ -21,10 +20,8 @@ from publishing.files.questions import ASKED_FROM, QuestionSet
 from publishing.files.rows import Layout, Row, config_path
 from publishing.files.sides import Sides
 from publishing.filters import Outcome
-from publishing.verification import jsonl as lines
 from publishing.verification.decisions import KEPT_PATH
-from publishing.verification.description import Description
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import ANYTHING, TEXT, Kind, Shape, misfit
 from publishing.verification.statistics import differences
 
@@ -52,12 +49,12 @@ _CHANGE: Shape = {
 
 
 def check_question_set(
-    directory: Path, layout: Layout, question_set: QuestionSet, sides: Sides, findings: Findings
+    release: CheckedRelease, layout: Layout, question_set: QuestionSet, sides: Sides
 ) -> None:
     """Compare one question set with the kept stories, which must be sound."""
     path = config_path(question_set.config)
-    stories = lines.read(directory, KEPT_PATH, Findings())
-    questions = lines.read(directory, path, findings)
+    stories = CheckedRelease(release.directory).lines(KEPT_PATH)
+    questions = release.lines(path)
     sides_of, schema = (
         sides.right_answers_first(),
         schema_of({name: layout.story_columns[name] for name in ASKED_FROM}),
@@ -70,29 +67,29 @@ def check_question_set(
         for row, line in zip(told, expected.to_pylist(), strict=True):
             question = next(questions, None)
             if question is None:
-                findings.add(QUESTIONS, path, f"There is no question about the story {row['story_id']}.")
+                release.report(QUESTIONS, path, f"There is no question about the story {row['story_id']}.")
                 return
             if line.encode() != question.data:
                 other = next(differences(question.row, orjson.loads(line)), "")
                 problem = other or "It is not made as other questions are."
-                findings.add(QUESTIONS, path, problem, question.number)
+                release.report(QUESTIONS, path, problem, question.number)
     if question := next(questions, None):
-        findings.add(QUESTIONS, path, "There is no kept story for this question.", question.number)
+        release.report(QUESTIONS, path, "There is no kept story for this question.", question.number)
         return
     if abs(2 * first_ones - asked) > 1 + UNLIKELY * sqrt(asked):
         problem = f"{first_ones} of {asked} right answers are choice A: far from half."
-        findings.add(QUESTIONS, path, problem)
+        release.report(QUESTIONS, path, problem)
 
 
-def check_changes(directory: Path, description: Description, findings: Findings) -> list[Row]:
+def check_changes(release: CheckedRelease, description: Description) -> list[Row]:
     """Check every row of ``changes.jsonl``. Return the sound ones."""
-    states = changes.story_states(directory, incomplete=True)
+    states = changes.story_states(release.directory, incomplete=True)
     sound: list[Row] = []
     last = b""
     with ExitStack() as files:
-        asked = changes.question_lines(directory, description.layout, files)
+        asked = changes.question_lines(release.directory, description.layout, files)
         state = next(states, None)
-        for line in lines.read(directory, changes.CHANGES_PATH, findings):
+        for line in release.lines(changes.CHANGES_PATH):
             problem = misfit(line.row, _CHANGE)
             story_id = b"" if problem else line.row["story_id"].encode()
             if not problem and story_id <= last:
@@ -105,11 +102,11 @@ def check_changes(directory: Path, description: Description, findings: Findings)
                 problem = _wrong_change(line.row, here, changes.questions_of(here, asked))
                 state = next(states, None) if here else state
             if problem:
-                findings.add(CHANGES, changes.CHANGES_PATH, problem, line.number)
+                release.report(CHANGES, changes.CHANGES_PATH, problem, line.number)
             else:
                 sound.append(line.row)
     if sound and description.document["previous"] is None:
-        findings.add(CHANGES, changes.CHANGES_PATH, "The release was compared with none.")
+        release.report(CHANGES, changes.CHANGES_PATH, "The release was compared with none.")
     return sound
 
 
@@ -132,26 +129,26 @@ def _wrong_change(row: Row, state: changes.StoryState | None, questions: tuple[b
     return ""
 
 
-def check_copy(directory: Path, path: str, columns: Mapping[str, Type], findings: Findings) -> None:
+def check_copy(release: CheckedRelease, path: str, columns: Mapping[str, Type]) -> None:
     """Compare the copy of the file at ``path`` row by row, one batch at a time."""
     copy = parquet_path(path)
     try:
-        with pq.ParquetFile(directory / copy) as file:
+        with pq.ParquetFile(release.directory / copy) as file:
             schema = file.schema_arrow
             expected = schema_of(columns)
             if not schema.equals(expected) or _noted(schema) != _noted(expected):
-                findings.add(PARQUET, copy, _other_types(schema, expected))
+                release.report(PARQUET, copy, _other_types(schema, expected))
                 return
             if problem := _other_metadata(file):
-                findings.add(PARQUET, copy, problem)
-            row = _first_difference(batches(directory / path, expected), _rows(file))
+                release.report(PARQUET, copy, problem)
+            row = _first_difference(batches(release.directory / path, expected), _rows(file))
     except FileNotFoundError:
-        findings.add(PARQUET, copy, "The file is missing.")
+        release.report(PARQUET, copy, "The file is missing.")
     except (pa.ArrowException, OSError) as error:
-        findings.add(PARQUET, copy, f"It cannot be compared with {path}: {str(error)[:300]}.")
+        release.report(PARQUET, copy, f"It cannot be compared with {path}: {str(error)[:300]}.")
     else:
         if row:
-            findings.add(PARQUET, copy, f"Row {row} is not that of {path}.", row)
+            release.report(PARQUET, copy, f"Row {row} is not that of {path}.", row)
 
 
 def _other_metadata(file: pq.ParquetFile) -> str:
@@ -164,7 +161,6 @@ def _other_metadata(file: pq.ParquetFile) -> str:
 
 
 def _noted(schema: pa.Schema) -> list[object]:
-    """Return the metadata of a schema and of every nested field."""
     fields = list(schema)
     noted: list[object] = [schema.metadata]
     while fields:

@@ -1,23 +1,22 @@
 """Reading ``release.json``, on which the other checks build."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import fields
 from typing import Any
 
 from annotation.protocols import UnknownProtocol, get_protocol
-from publishing.card.changes import RECORDED
+from publishing.comparison.changes import RECORDED
 from publishing.facts import AskedQuestion, Statement
-from publishing.files.rows import Layout, layout_for
-from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
+from publishing.files.rows import layout_for
+from publishing.filters import FILTER_NAMES, get_filter
 from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import (
     ANYTHING,
     COUNT,
+    FLAG,
     MOMENT,
     NAME,
     ORDINAL,
@@ -47,13 +46,22 @@ _MEDIANS = Kind(
     lambda value: isinstance(value, dict) and all(_MEDIAN.fullmatch(str(found)) for found in value.values()),
 )
 _PARAMETERS = Kind(
-    "an object with the whole number votes_per_story",
-    lambda value: isinstance(value, dict) and ORDINAL.fits(value.get("votes_per_story")),
+    "an object with the whole number votes_per_story, and with a greater most_votes if any",
+    lambda value: (
+        isinstance(value, dict)
+        and ORDINAL.fits(value.get("votes_per_story"))
+        and ("most_votes" not in value or ORDINAL.fits(value["most_votes"]))
+        and value.get("most_votes", value["votes_per_story"] + 1) > value["votes_per_story"]
+    ),
 )
 _COUNTS = (
     "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
     "dropped_by_reason",
 )  # fmt: skip
+_COUNTED = Kind(
+    f"an object with {', '.join(_COUNTS)}, and with revised if there are old versions",
+    lambda value: isinstance(value, dict) and [name for name in value if name != "revised"] == [*_COUNTS],
+)
 _DOCUMENT: dict[str, Shape] = {
     "study": NAME,
     "title": NAME,
@@ -66,11 +74,14 @@ _DOCUMENT: dict[str, Shape] = {
     "url": TEXT,
     "story_language": NAME,
     "protocol": {"name": TEXT, "version": TEXT},
-    "questions": [{"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT], "scale": [TEXT]}],
+    "questions": [
+        {"key": TEXT, "title": TEXT, "options": [TEXT], "against": [TEXT], "scale": [TEXT]}
+        | {"in_words": FLAG, "optional": FLAG}
+    ],
     "filter": {"name": one_of(FILTER_NAMES), "rule": ANYTHING, "parameters": _PARAMETERS},
     "salt": NAME,
     "medians": _MEDIANS,
-    "counts": dict.fromkeys(_COUNTS, ANYTHING),
+    "counts": _COUNTED,
     "sources": [{"file": TEXT, "sha256": TEXT, "license": TEXT, "stories": COUNT}],
     "plan": or_null(_PLANNED),
     "previous": _PREVIOUS,
@@ -83,36 +94,23 @@ OLD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """The parts of ``release.json`` from which the other files can be recomputed."""
-
-    document: Mapping[str, Any]
-    layout: Layout
-    asked: tuple[AskedQuestion, ...]
-    statement: Statement
-    rule: StoryFilter
-    votes_per_story: int
-    salt: str
-    medians: Mapping[str, str]
-    counts: Mapping[str, Any]
-
-    @property
-    def decides_by_itself(self) -> bool:
-        """True if verdicts follow from the votes alone, and not also from each story."""
-        return all(question.options for question in self.asked)
-
-
-def read(directory: Path, findings: Findings) -> Description | None:
+def read(release: CheckedRelease) -> Description | None:
     """Read the description. Return None, with findings, if it cannot be used."""
-    document = read_document(directory, RELEASE_JSON, findings)
+    document = release.document(RELEASE_JSON)
     if document is None:
         return None
     if missing := [key for key in _DOCUMENT if key not in document]:
-        findings.add("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
+        release.report("schema", RELEASE_JSON, OLD.format(missing=", ".join(missing)))
         return None
     asked = document["questions"] if isinstance(document["questions"], list) else []
-    full = [{**one, "scale": one.get("scale", [])} if isinstance(one, dict) else one for one in asked]
+    usual = {"scale": [], "in_words": False, "optional": False}
+    full = [
+        {name: one[name] for name in one if name not in usual}
+        | {name: one.get(name, value) for name, value in usual.items()}
+        if isinstance(one, dict)
+        else one
+        for one in asked
+    ]
     problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."
@@ -122,30 +120,26 @@ def read(directory: Path, findings: Findings) -> Description | None:
     if not problem and any(not set(one["against"]) <= set(one["options"]) for one in document["questions"]):
         problem = "One of questions counts an option against a story that it does not have."
     if problem:
-        findings.add("schema", RELEASE_JSON, problem)
+        release.report("schema", RELEASE_JSON, problem)
         return None
-    rule, parameters = get_filter(document["filter"]["name"]), document["filter"]["parameters"]
-    votes = parameters["votes_per_story"]
+    parameters = document["filter"]["parameters"]
+    votes, most = parameters["votes_per_story"], parameters.get("most_votes")
+    rule = get_filter(document["filter"]["name"], most)
     described = {"name": rule.name, "rule": rule.sentence(votes), "parameters": rule.parameters(votes)}
     if document["filter"] != described:
-        findings.add("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
+        release.report("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
     for problem in _wrong_plan(document["plan"], rule.name):
-        findings.add("schema", RELEASE_JSON, problem)
+        release.report("schema", RELEASE_JSON, problem)
     return Description(
         document,
         layout_for(document["protocol"]["name"]),
         tuple(
-            AskedQuestion(
-                one["key"], one["title"], *(tuple(one[name]) for name in ("options", "against", "scale"))
-            )
+            AskedQuestion(**one | {name: tuple(one[name]) for name in ("options", "against", "scale")})
             for one in full
         ),
         Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
         rule,
         votes,
-        document["salt"],
-        document["medians"],
-        document["counts"],
     )
 
 
@@ -160,27 +154,7 @@ def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[st
         yield "The deviations from the plan do not say truly whether the filter is the planned one."
 
 
-def read_document(directory: Path, path: str, findings: Findings) -> dict[str, Any] | None:
-    """Return the object in a JSON file, or None with a finding."""
-    try:
-        document = json.loads((directory / path).read_bytes(), parse_constant=_refuse)
-    except FileNotFoundError:
-        findings.add("schema", path, "The file is missing.")
-        return None
-    except (ValueError, RecursionError) as error:
-        findings.add("schema", path, f"This is not JSON: {error}.")
-        return None
-    if not isinstance(document, dict):
-        findings.add("schema", path, "This is not a JSON object.")
-        return None
-    return document
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a number that JSON has")
-
-
-def check_questions(description: Description, findings: Findings) -> None:
+def check_questions(release: CheckedRelease, description: Description) -> None:
     """Compare the questions with those of the installed protocol of that name and version.
 
     Titles are not compared: a release has them in the language of its installation.
@@ -189,13 +163,13 @@ def check_questions(description: Description, findings: Findings) -> None:
     try:
         protocol = get_protocol(stated["name"], stated["version"])
     except UnknownProtocol as error:
-        findings.skip(f"What counts against a story was taken from {RELEASE_JSON}: {error}")
+        release.skip(f"What counts against a story was taken from {RELEASE_JSON}: {error}")
         return
     expected = [asked_question(question) for question in protocol.questions]
     which = f"the protocol {protocol.name}, version {protocol.version}"
     if [one.key for one in description.asked] != [one.key for one in expected]:
         keys = ", ".join(one.key for one in expected)
-        findings.add("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
+        release.report("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
         return
     for found, wanted in zip(description.asked, expected, strict=True):
         if (found.options, found.against, bool(found.scale)) != (
@@ -206,7 +180,7 @@ def check_questions(description: Description, findings: Findings) -> None:
             problem = (
                 f"The question {found.key} has {_options(found)}; in {which}, it has {_options(wanted)}."
             )
-            findings.add("decisions", RELEASE_JSON, problem)
+            release.report("decisions", RELEASE_JSON, problem)
 
 
 def _options(asked: AskedQuestion) -> str:

@@ -11,33 +11,40 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from annotation.identifiers import PATTERNS
 from publishing.annotation_report import REPORT_PATH
 from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
-from publishing.files.identifiers import PATTERNS
-from publishing.files.rows import ADJUDICATIONS_PATH, BASELINE_VOTES_PATH, SKIPS_PATH, VOTES_PATH
-from publishing.verification.description import RELEASE_JSON, read_document
-from publishing.verification.findings import Findings
+from publishing.files import rows
+from publishing.verification.description import RELEASE_JSON
+from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import STATISTICS_JSON
 
 CHECK = "identifiers"
 _CHUNK = 1 << 20
 _STORY_ID = re.compile(rb'^\{"story_id":"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
-_ABOUT_STORIES = (VOTES_PATH, SKIPS_PATH, ADJUDICATIONS_PATH, BASELINE_VOTES_PATH)
+_ABOUT_STORIES = (
+    rows.VOTES_PATH,
+    rows.SKIPS_PATH,
+    rows.ADJUDICATIONS_PATH,
+    rows.RECONCILED_PATH,
+    rows.BASELINE_VOTES_PATH,
+)
 _DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
-def check(directory: Path, findings: Findings) -> None:
+def check(release: CheckedRelease) -> None:
     """Search the files about people and figures, and the descriptions.
 
     A finding names the kind of identifier, not its value.
     """
-    names = _ids(" ".join(_names(read_document(directory, STATISTICS_JSON, Findings()) or {})))
-    for rows in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
-        with open(rows, encoding="utf-8", errors="replace") as file:
+    directory, again = release.directory, CheckedRelease(release.directory)  # findings are known by now
+    names = _ids(" ".join(_names(again.document(STATISTICS_JSON) or {})))
+    for config in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
+        with open(config, encoding="utf-8", errors="replace") as file:
             names |= _ids(file.readline())
-    croissant = read_document(directory, CROISSANT_PATH, Findings()) or {}
+    croissant = again.document(CROISSANT_PATH) or {}
     prose = {name: said for name, said in croissant.items() if name not in ("distribution", "recordSet")}
     stated = {id_ for id_ in _ids(json.dumps(prose)) if b"@" in id_}
     charts = sorted(f"figures/{chart.name}" for chart in (directory / "figures").glob("*.svg"))
@@ -45,6 +52,9 @@ def check(directory: Path, findings: Findings) -> None:
     for page in filter(Path.is_file, (directory / path for path in shown)):
         # The plan in release.json repeats the consent text, with its contact.
         stated |= {id_ for id_ in _ids(page.read_text("utf-8", errors="replace")) if b"@" in id_}
+    for line in again.lines(rows.REVISIONS_PATH) if (directory / rows.REVISIONS_PATH).is_file() else ():
+        # Its texts are those of stories.
+        _search(release, rows.REVISIONS_PATH, line.number, str(line.row.get("reason")).encode(), names, set())
     for path in (*_ABOUT_STORIES, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
         if not (directory / path).is_file():
             continue
@@ -53,12 +63,12 @@ def check(directory: Path, findings: Findings) -> None:
             while lines := file.readlines(_CHUNK):
                 text = b"".join(lines)
                 said = stated if path in (*shown, *_DESCRIBING) else set()
-                _search(path, first, text, names, said, findings)
+                _search(release, path, first, text, names, said)
                 first += len(lines)
 
 
 def _search(
-    path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes], findings: Findings
+    release: CheckedRelease, path: str, first: int, text: bytes, names: set[bytes], stated: set[bytes]
 ) -> None:
     if path in _ABOUT_STORIES:
         text = _STORY_ID.sub(b"{", text)
@@ -68,15 +78,14 @@ def _search(
         for match in pattern.finditer(text):
             line = first + text.count(b"\n", 0, match.start())
             if match.group() in stated:
-                findings.skip(
+                release.skip(
                     f"{path}:{line} has an e-mail address that seems to be part of the researchers' text."
                 )
             elif match.group() not in names:
-                findings.add(CHECK, path, f"This looks like {kind}.", line)
+                release.report(CHECK, path, f"This looks like {kind}.", line)
 
 
 def _ids(text: str) -> set[bytes]:
-    """Return everything in a text that looks like an identifier."""
     data = text.encode(errors="replace")
     return {match.group() for _, pattern in PATTERNS.values() for match in pattern.finditer(data)}
 

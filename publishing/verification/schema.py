@@ -9,33 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
-from annotation.protocols.base import KEY_PATTERN, Choice
+from annotation.protocols.questions import KEY_PATTERN, LONGEST_WORDS, Choice
 from publishing.facts import AskedQuestion, scales_of
-from publishing.files import jsonl
+from publishing.files import jsonl, rows
 from publishing.files.features import Type
-from publishing.files.rows import (
-    ADJUDICATIONS_PATH,
-    CONTEXT_KEYS,
-    PREDICTED,
-    SKIPS_PATH,
-    CountedVote,
-    Decision,
-    Layout,
-    ReleasedStory,
-    Row,
-    item_row,
-    vote_columns,
-)
+from publishing.files.rows import CountedVote, Decision, Layout, ReleasedStory, Row
 from publishing.filters import Outcome
-from publishing.verification import jsonl as lines
-from publishing.verification.findings import Findings
-from publishing.verification.jsonl import Line
+from publishing.verification.release import CheckedRelease, Line
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -72,6 +58,7 @@ TEXT = Kind("a text", lambda value: isinstance(value, str))
 NAME = Kind("a non-empty text", lambda value: isinstance(value, str) and value != "")
 TEXT_OR_NULL = Kind("a text or null", lambda value: isinstance(value, str | None))
 NUMBER_OR_NULL = Kind("a whole number or null", lambda value: type(value) in (int, type(None)))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 COUNT = Kind("a whole number from 0 on", lambda value: type(value) is int and value >= 0)
 ORDINAL = Kind("a whole number from 1 on", lambda value: type(value) is int and value >= 1)
 MOMENT = Kind("a time such as 2026-03-01T09:30:00.250Z", _is_moment)
@@ -120,6 +107,7 @@ CHECK = "schema"
 MOST_RATED = 5
 _ANNOTATOR = re.compile(r"annotator-[0-9a-f]{16}")
 _KEY = re.compile(KEY_PATTERN)
+_WORDS = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{LONGEST_WORDS}}}")
 
 _PSEUDONYM = Kind(
     "a pseudonym: annotator- and 16 hexadecimal digits",
@@ -166,7 +154,17 @@ _SKIP: Shape = {
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
 }
-_DECIDED: dict[str, Shape] = {"reason": NAME, "decided_at": MOMENT}
+_REASON = Kind(
+    f"a text of 1 to {LONGEST_STATEMENT} characters",
+    lambda value: NAME.fits(value) and len(value) <= LONGEST_STATEMENT and "\0" not in value,
+)
+_REVISION: Shape = {
+    **dict.fromkeys(("story_id", "revised_from"), NAME),
+    **{name: [NAME] for name in ("changed", "before", "after")},
+    "reason": _REASON,
+    "revised_at": MOMENT,
+}
+_DECIDED: dict[str, Shape] = {"reason": _REASON, "decided_at": MOMENT}
 _DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
 _LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
 _QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)
@@ -175,7 +173,7 @@ _STORY: dict[str, Shape] = {
     **dict.fromkeys(("core_id", "scenario_name", "story_generator_model"), TEXT),
     "story_prompt_example": TEXT_OR_NULL,
     "severity_original": NUMBER_OR_NULL,
-    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in PREDICTED.items()},
+    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in rows.PREDICTED.items()},
     "entities": _ENTITIES,
     "questions": [_QUESTION],
     "item": OBJECT,
@@ -189,6 +187,7 @@ class VoteReader:
     def __init__(self, asked: Sequence[AskedQuestion]) -> None:
         self._asked = {question.key: question for question in asked}
         self._places = {question.key: place for place, question in enumerate(asked)}
+        self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
         self._answers = lru_cache(maxsize=4096)(self._answers_of)
@@ -202,11 +201,11 @@ class VoteReader:
         answers = self._answers(tuple((field, str(row[field])) for field in fields))
         if isinstance(answers, str):
             return answers
-        return CountedVote(row["annotator"], answers, **{key: row[key] for key in CONTEXT_KEYS})
+        return CountedVote(row["annotator"], answers, **{key: row[key] for key in rows.CONTEXT_KEYS})
 
     def columns(self) -> dict[str, Type]:
         """Return the columns of the votes read so far."""
-        return vote_columns(sorted(self._fields, key=self._place), self._scales)
+        return rows.vote_columns(sorted(self._fields, key=self._place), self._scales)
 
     def _place(self, field: str) -> tuple[int, str]:
         question, _, row = field.partition(".")
@@ -221,10 +220,11 @@ class VoteReader:
                 return f"{field[:60]} is not a question of release.json."
             if asked.options and option not in asked.options:
                 return f"{field[:60]}: “{option[:40]}” is not an option of release.json."
-            if not _KEY.fullmatch(option) or (row and not _KEY.fullmatch(row)):
-                return f"{field[:60]}: “{option[:40]}” is not the key of an option."
+            is_sound = _WORDS if asked.in_words else _KEY
+            if not is_sound.fullmatch(option) or (row and not _KEY.fullmatch(row)):
+                return f"{field[:60]}: “{option[:40]}” is not the key of an option, or words."
             choices.append(Choice(question, row, option))
-        if missing := self._asked.keys() - {choice.question for choice in choices}:
+        if missing := self._needed - {choice.question for choice in choices}:
             return f"There is no answer to {', '.join(sorted(missing))}."
         fields = [field for field, _ in given]
         if fields != sorted(fields, key=self._place):
@@ -233,38 +233,40 @@ class VoteReader:
         return tuple(choices)
 
 
-def sound_skips(directory: Path, findings: Findings) -> Iterator[Row]:
+def sound_skips(release: CheckedRelease) -> Iterator[Row]:
     """Yield the sound rows of skipped stories; the others become findings."""
-    return _sound_rows(directory, SKIPS_PATH, _SKIP, ("story_id", "skipped_at"), findings)
+    return _sound_rows(release, rows.SKIPS_PATH, _SKIP, ("story_id", "skipped_at"))
 
 
-def read_decisions(
-    directory: Path, findings: Findings, *, of_labels: bool = False
-) -> dict[str, dict[str, Decision]]:
+def sound_revisions(release: CheckedRelease) -> Iterator[Row]:
+    """Yield the sound rows of revisions, if there are any; the others become findings."""
+    if (release.directory / rows.REVISIONS_PATH).is_file():
+        yield from _sound_rows(release, rows.REVISIONS_PATH, _REVISION, ("story_id",))
+
+
+def read_decisions(release: CheckedRelease, *, of_labels: bool) -> dict[str, dict[str, Decision]]:
     """Return the experts' decisions by story and form field. Unsound rows become findings, left out here."""
     found: defaultdict[str, dict[str, Decision]] = defaultdict(dict)
     shape, order = (_LABEL_DECISION, ("story_id", "labelled")) if of_labels else (_DECISION, ("story_id",))
-    for row in _sound_rows(directory, ADJUDICATIONS_PATH, shape, order, findings):
+    for row in _sound_rows(release, rows.ADJUDICATIONS_PATH, shape, order):
         made, field = found[row["story_id"]], row.get("labelled", "")
         if field in made:
             what = f"The story {row['story_id']}{field and ', '}{field}"
-            findings.add(CHECK, ADJUDICATIONS_PATH, f"{what} occurs twice.")
+            release.report(CHECK, rows.ADJUDICATIONS_PATH, f"{what} occurs twice.")
         verdict = row["option" if of_labels else "verdict"]
         made[field] = Decision(verdict, row["reason"], moment_of(row["decided_at"]))
     return found
 
 
-def _sound_rows(
-    directory: Path, path: str, shape: Shape, order: tuple[str, ...], findings: Findings
-) -> Iterator[Row]:
+def _sound_rows(release: CheckedRelease, path: str, shape: Shape, order: tuple[str, ...]) -> Iterator[Row]:
     last: tuple[str, ...] = ()
-    for line in lines.read(directory, path, findings):
+    for line in release.lines(path):
         problem = misfit(line.row, shape)
         place = tuple(str(line.row.get(name)) for name in order)
         if not problem and place < last:
             problem = f"The rows are not in order of {' and '.join(order)}."
         if problem:
-            findings.add(CHECK, path, problem, line.number)
+            release.report(CHECK, path, problem, line.number)
         else:
             last = place
             yield line.row
@@ -273,7 +275,7 @@ def _sound_rows(
 def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | str:
     """Return the story in a row of the stories with this outcome, or a sentence about what is wrong."""
     row, dropped = line.row, outcome is not Outcome.KEPT
-    more = [*(["item"] if layout.story_row is item_row else []), *(["reason"] if dropped else [])]
+    more = [*(["item"] if layout.story_row is rows.item_row else []), *(["reason"] if dropped else [])]
     wanted = [*layout.story_columns, *more]
     if problem := misfit(row, {name: _STORY[name] for name in wanted}):
         return problem
@@ -289,7 +291,7 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
             "action_unaware": action["answer_correct"],
             "action_aware": action["answer_incorrect"],
         }
-    story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *PREDICTED)})
+    story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *rows.PREDICTED)})
     rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
     if jsonl.line(rebuilt) != line.data:
         return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."

@@ -1,8 +1,7 @@
 """Recompute counts, ``statistics.json``, ``machine_validation.json``, and accuracy of the human baseline."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annotation.protocols.multiple_choice import QUESTION
@@ -12,10 +11,9 @@ from publishing.facts import AskedQuestion
 from publishing.files.rows import HARD_PATH
 from publishing.human_baseline.release_files import ACCURACY, VOTES, document
 from publishing.statistics.tally import AGREED, RETAINED, WITHOUT_FLAGGED
-from publishing.verification import jsonl
-from publishing.verification.decisions import Recomputed
-from publishing.verification.description import RELEASE_JSON, Description, read_document
-from publishing.verification.findings import Findings
+from publishing.verification.decisions import Recomputation
+from publishing.verification.description import RELEASE_JSON
+from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import (
     CHECK as SCHEMA,
     COUNT,
@@ -39,26 +37,26 @@ TOLERANCE, FITTED = 1e-9, 2e-4
 a model that is fitted step by step have four, and may end at another last one."""
 
 
-def check_counts(description: Description, found: Recomputed, findings: Findings) -> None:
+def check_counts(release: CheckedRelease, found: Recomputation) -> None:
     """Check the counts of ``release.json``."""
-    for problem in differences(description.counts, found.tally.counts(), "counts"):
-        findings.add(COUNTS, RELEASE_JSON, problem)
+    for problem in differences(found.description.document["counts"], found.tally.counts(), "counts"):
+        release.report(COUNTS, RELEASE_JSON, problem)
 
 
-def check_statistics(directory: Path, found: Recomputed, findings: Findings) -> None:
+def check_statistics(release: CheckedRelease, found: Recomputation) -> None:
     """Check all of ``statistics.json``; what it says without flagged votes only for its shape and bounds."""
-    stated = read_document(directory, STATISTICS_JSON, findings)
+    stated = release.document(STATISTICS_JSON)
     if stated is None:
         return
     expected = found.statistics.document()
     if WITHOUT_FLAGGED in stated:
-        findings.skip(_NOT_RECOMPUTED)
+        release.skip(_NOT_RECOMPUTED)
         again, bootstrap = stated[WITHOUT_FLAGGED], expected.pop("bootstrap")
         if problem := _wrong_without_flagged(again, expected, found.tally.votes):
-            findings.add(STATISTICS, STATISTICS_JSON, problem)
+            release.report(STATISTICS, STATISTICS_JSON, problem)
         expected |= {WITHOUT_FLAGGED: again, "bootstrap": bootstrap}
     for problem in differences(stated, expected):
-        findings.add(STATISTICS, STATISTICS_JSON, problem)
+        release.report(STATISTICS, STATISTICS_JSON, problem)
 
 
 def _wrong_without_flagged(again: Any, whole: Mapping[str, Any], votes: int) -> str:
@@ -82,15 +80,15 @@ def _at_most(whole: Any) -> Shape:
     return TEXT if isinstance(whole, str) else _FIGURE
 
 
-def check_machine_validation(directory: Path, description: Description, findings: Findings) -> None:
+def check_machine_validation(release: CheckedRelease, description: Description) -> None:
     """Check all of ``machine_validation.json`` by computing it again, which takes seconds."""
-    stated = read_document(directory, MACHINE_JSON, findings)
+    stated = release.document(MACHINE_JSON)
     if stated is None:
         return
     try:
-        validation = machine_validation.validate(directory, description.layout)
+        validation = machine_validation.validate(release.directory, description.layout)
     except (BrokenDirectory, ValueError) as error:
-        findings.add(MACHINE, MACHINE_JSON, f"It cannot be recomputed: {str(error)[:300]}")
+        release.report(MACHINE, MACHINE_JSON, f"It cannot be recomputed: {str(error)[:300]}")
         return
     expected = validation.document
     library = expected["design"].pop("library")
@@ -98,11 +96,11 @@ def check_machine_validation(directory: Path, description: Description, findings
     made_with = design.pop("library", None) if isinstance(design, dict) else None
     other = "" if made_with == library else f" (made with {made_with}, recomputed with {library})"
     for problem in differences(stated, expected):
-        findings.add(MACHINE, MACHINE_JSON, f"{problem}{other}")
-    hard = [line.row for line in jsonl.read(directory, HARD_PATH, findings)]
+        release.report(MACHINE, MACHINE_JSON, f"{problem}{other}")
+    hard = [line.row for line in release.lines(HARD_PATH)]
     if hard != validation.hard:
         problem = f"It has {len(hard)} questions, but not the {len(validation.hard)} recomputed ones{other}."
-        findings.add(MACHINE, HARD_PATH, problem)
+        release.report(MACHINE, HARD_PATH, problem)
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:
@@ -133,25 +131,23 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def check_baseline(
-    directory: Path, description: Description, listed: Collection[str], findings: Findings
-) -> dict[str, Any] | None:
+def check_baseline(release: CheckedRelease, description: Description) -> dict[str, Any] | None:
     """Recompute people's accuracy. Return the stated one; None if there is no baseline or it is unsound."""
-    if not {VOTES, ACCURACY} & set(listed):
+    if not {VOTES, ACCURACY} & release.listed.keys():
         return None
     reader = VoteReader((AskedQuestion(QUESTION, ""),))
-    for line in jsonl.read(directory, VOTES, findings):
+    for line in release.lines(VOTES):
         if isinstance(problem := reader.read(line.row), str):
-            findings.add(SCHEMA, VOTES, problem, line.number)
-    stated = read_document(directory, ACCURACY, findings)
-    if stated is None or findings.of(SCHEMA):
+            release.report(SCHEMA, VOTES, problem, line.number)
+    stated = release.document(ACCURACY)
+    if stated is None or release.count(SCHEMA):
         return None
     try:
-        expected = document(directory, description.layout, stated["source"])
+        expected = document(release.directory, description.layout, stated["source"])
     except (KeyError, TypeError, ValueError) as error:
-        findings.add(BASELINE, VOTES, f"The accuracy cannot be recomputed: {str(error)[:300]}")
+        release.report(BASELINE, VOTES, f"The accuracy cannot be recomputed: {str(error)[:300]}")
         return None
     found = list(differences(stated, expected))
     for problem in found:
-        findings.add(BASELINE, ACCURACY, problem)
+        release.report(BASELINE, ACCURACY, problem)
     return None if found else stated

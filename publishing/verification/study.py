@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
+
+from jinja2 import UndefinedError
 
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.protocols import get_protocol, is_installed
@@ -12,8 +13,7 @@ from publishing.annotation_report import REPORT_PATH, Section, document
 from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
 from publishing.files.rows import INSTRUMENT_PATH
 from publishing.instrument import form_of, readable
-from publishing.verification.description import Description, read_document
-from publishing.verification.findings import Findings
+from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
 from publishing.verification.statistics import STATISTICS_JSON, differences
 
@@ -71,10 +71,10 @@ def _are_groups(intake: Section) -> bool:
     return bool(least >= FEWEST_IN_GROUP and are_large)
 
 
-def check_report(directory: Path, facts: ReleaseFacts, tally: Tally, findings: Findings) -> Section | None:
+def check_report(release: CheckedRelease, facts: ReleaseFacts, tally: Tally) -> Section | None:
     """Check the report, if the files that it repeats can be read. Return what it says of people's answers."""
     paths = (REPORT_PATH, INSTRUMENT_PATH, STATISTICS_JSON)
-    stated, shown, statistics = (read_document(directory, path, findings) for path in paths)
+    stated, shown, statistics = map(release.document, paths)
     if stated is None or shown is None or statistics is None:
         return None
     try:
@@ -82,7 +82,7 @@ def check_report(directory: Path, facts: ReleaseFacts, tally: Tally, findings: F
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problems = [f"It cannot be generated again: {error!r:.200}"]
     for problem in problems:
-        findings.add(REPORT, REPORT_PATH, problem)
+        release.report(REPORT, REPORT_PATH, problem)
     return None if problems else stated["characteristics"]["intake"]
 
 
@@ -99,24 +99,22 @@ def _wrong_report(
         yield "More people voted than consented, or more passed the test than attempted it."
 
 
-def check_instrument(
-    directory: Path, listed: dict[str, str], description: Description, tally: Tally, findings: Findings
-) -> None:
+def check_instrument(release: CheckedRelease, description: Description, tally: Tally) -> None:
     """Check that every version and language that votes name has its form, and what the forms say."""
-    document = read_document(directory, INSTRUMENT_PATH, findings)
+    document = release.document(INSTRUMENT_PATH)
     if document is None:
         return
     try:
         problems, pages = [*_wrong_instrument(document, description, tally)], readable(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, UndefinedError) as error:
         problems, pages = [f"It is not of the form of an instrument: {error!r:.200}"], {}
     for problem in problems:
-        findings.add(INSTRUMENT, INSTRUMENT_PATH, problem)
-    found = {path for path in listed if path.startswith("instrument/") and (directory / path).is_file()}
+        release.report(INSTRUMENT, INSTRUMENT_PATH, problem)
+    found = {path for path in release.listed if path.startswith("instrument/") and release.has(path)}
     here = found - {INSTRUMENT_PATH}
     for path in sorted(here | pages.keys()):
-        if path not in here or (directory / path).read_bytes() != pages.get(path):
-            findings.add(INSTRUMENT, path, f"It does not say what {INSTRUMENT_PATH} says.")
+        if path not in here or (release.directory / path).read_bytes() != pages.get(path):
+            release.report(INSTRUMENT, path, f"It does not say what {INSTRUMENT_PATH} says.")
 
 
 def _wrong_instrument(document: dict[str, Any], description: Description, tally: Tally) -> Iterator[str]:

@@ -10,18 +10,10 @@ from accounts.models import locked
 from annotation import actions as annotation_actions
 from annotation.errors import ChangedMeanwhile, WrongState
 from annotation.models import Enrollment, Event, Study, WorkSession
+from qualification import queries
 from qualification.actions.rounds import lock_rounds_of
 from qualification.errors import AlreadyHandedIn, NotTheirTurn
 from qualification.models import Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
-from qualification.queries import (
-    cell_of,
-    grade_by,
-    last_practised,
-    next_attempt,
-    pass_mark,
-    practice_of,
-    saved_version,
-)
 
 
 @transaction.atomic
@@ -39,13 +31,13 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
         return current
     if enrollment.study.state != Study.State.OPEN:
         raise NotTheirTurn(gettext("The study is not open right now, so you can’t start the test."))
-    practice = practice_of(enrollment)
+    practice = queries.practice_of(enrollment)
     if practice and practice.is_owed:
         raise NotTheirTurn(gettext("Practise first: answer every practice story once."))
     # The first attempt freezes the key, and set_answer_key holds these locks while it checks for attempts.
     # Inactive rounds are locked, too: after a wait we must see those that have become active meanwhile.
     lock_rounds_of(enrollment.study)
-    following = next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
+    following = queries.next_attempt(enrollment, list(Round.objects.active_in(enrollment.study)))
     if following is None:
         raise WrongState(gettext("This study has no qualification round yet."))
     if not following.left:
@@ -59,7 +51,7 @@ def start_attempt(*, enrollment: Enrollment, now: datetime, session_id: int | No
         attempts_allowed=following.allowed,
         started_at=now,
     )
-    mark = pass_mark(following.round)
+    mark = queries.pass_mark(following.round)
     note = f"{mark['enough']} of {mark['answers']} acceptable answers"  # the dataset card quotes it
     note += f", with no mistake about {mark['must']} of the stories" if mark["must"] else ""
     _record(attempt, Event.Type.ATTEMPT_STARTED, note, now=now)
@@ -91,12 +83,11 @@ def save_answers(
     """
     attempt = _lock_attempt(attempt)
     check_their_turn(attempt.enrollment, session_id)
-    protocol = round_story.story.protocol
-    choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
+    choices = round_story.story.protocol.read_form(round_story.story.item, submitted)
     before = list(AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story))
     if {answer.choice for answer in before} == set(choices):
         return
-    if after not in (None, saved_version(before)):
+    if after not in (None, queries.saved_version(before)):
         told = gettext(
             "You answered this story in another window or on another device meanwhile. Those answers are "
             "kept: look at them first."
@@ -123,9 +114,9 @@ def submit_attempt(*, attempt: Attempt, now: datetime, session_id: int | None = 
         return Attempt.objects.get(pk=attempt.pk)
     check_their_turn(attempt.enrollment, session_id)
     answers = list(attempt.answers.all())
-    grading = grade_by(attempt.key, answers)
+    grading = queries.grade_by(attempt.key, answers)
     for answer in answers:
-        answer.accepted = cell_of(answer) not in grading.not_accepted
+        answer.accepted = queries.cell_of(answer) not in grading.not_accepted
     AttemptAnswer.objects.bulk_update(answers, ["accepted"])
     attempt.state = Attempt.State.SUBMITTED
     attempt.submitted_at = now
@@ -166,7 +157,6 @@ def check_their_turn(enrollment: Enrollment, session_id: int | None) -> None:
 
 
 def _lock_attempt(attempt: Attempt) -> Attempt:
-    """Lock and return the attempt and its enrollment. Raise :class:`AlreadyHandedIn` if it is closed."""
     enrollment = locked(attempt.enrollment, "study")
     attempt = locked(attempt, "key", "round")
     attempt.enrollment = enrollment
@@ -198,10 +188,9 @@ def practise(
     check_their_turn(enrollment, session_id)
     if Round.objects.practice_in(enrollment.study) != round_story.round:
         raise NotTheirTurn(gettext("This practice is closed."))
-    protocol = round_story.story.protocol
-    choices = protocol.read_form(protocol.parse(round_story.story.content), submitted)
-    before = last_practised(enrollment, round_story)
-    if {one.choice for one in before} == set(choices) and after != saved_version(before):
+    choices = round_story.story.protocol.read_form(round_story.story.item, submitted)
+    before = queries.last_practised(enrollment, round_story)
+    if {one.choice for one in before} == set(choices) and after != queries.saved_version(before):
         return
     turn = before[0].turn + 1 if before else 1
     if turn > MOST_TURNS:

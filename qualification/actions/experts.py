@@ -140,6 +140,10 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     return review
 
 
+def _is_waiting(round: Round) -> bool:
+    return round.reviews.pending().exists()
+
+
 @transaction.atomic
 def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
     """Reveal the answers handed in so far, without waiting for the other experts.
@@ -155,10 +159,6 @@ def close_gathering(*, round: Round, by: User | None, now: datetime) -> Round:
         _dismiss(round, review, by=by, now=now)
     _reveal(round, by=by, now=now)
     return round
-
-
-def _is_waiting(round: Round) -> bool:
-    return round.reviews.pending().exists()
 
 
 def _reveal(round: Round, *, by: User | None, now: datetime) -> None:
@@ -177,7 +177,6 @@ def _dismiss(round: Round, review: ExpertReview, *, by: User | None, now: dateti
 
 
 def _incomplete(review: ExpertReview) -> list[int]:
-    """Return the positions of the stories with missing answers."""
     answered = set(review.answers.values_list("round_story", "question", "row"))
     entries = RoundStory.objects.filter(round=review.round_id).select_related("story__study")
     return [
@@ -188,7 +187,6 @@ def _incomplete(review: ExpertReview) -> list[int]:
 
 
 def _lock(round: Round) -> Round:
-    """Lock the study's rounds and return this one. Raise :class:`WrongState` if it is revealed."""
     round = lock_rounds_of(round.study)[round.pk]
     if round.revealed_at:
         raise WrongState(_("The experts’ answers are revealed, so nobody can answer blind any more."))
@@ -196,7 +194,6 @@ def _lock(round: Round) -> Round:
 
 
 def _held(review: ExpertReview) -> ExpertReview:
-    """Lock and reload the review. Raise :class:`AlreadyHandedIn`."""
     review = locked(review, "expert", "round__study")
     if review.handed_in_at:
         raise AlreadyHandedIn(_("The answers have been handed in, so they can’t change."))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.schema import CHANGE, after, before, check, final, flag, optional, optional_time, unique
 from annotation.models import Enrollment, InstructionText
-from annotation.models.options import ChosenOption
+from annotation.models.votes import ChosenOption
 from qualification.models.rounds import AnswerKey, Round, RoundStory
 from qualification.models.triggers import (
     KEY_OF_ITS_ROUND,

@@ -13,8 +13,8 @@ from django.utils.translation import gettext, gettext_lazy as _
 from accounts.models import researcher
 from accounts.schema import CHANGE, after, before, check, final, fixed, optional_time, stays, unique
 from annotation.models import Story, Study
-from annotation.models.options import ChosenOption
-from annotation.protocols.base import field_name
+from annotation.models.votes import ChosenOption
+from annotation.protocols.questions import field_name
 from qualification.models.triggers import (
     BLIND_AND_FINAL,
     NOBODY_IS_BLIND,

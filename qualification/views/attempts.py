@@ -15,10 +15,11 @@ from annotation.errors import ChangedMeanwhile
 from annotation.forms import form_context, instructions_context
 from annotation.grading import IncompleteAttempt
 from annotation.models import Enrollment
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import stories_left, work_so_far
 from annotation.rules import REASON_BY_STUDY_STATE
-from annotation.views.common import go, number, page, settled
+from annotation.views.common import go, page, settled
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, NotTheirTurn
 from qualification.models import AnswerKey, Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
@@ -60,7 +61,6 @@ def intro(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "attempts_allowed": turn.left,
         "mark": pass_mark(turn.round),
         "pays_on_fail": _pays_on_fail(enrollment, turn.round),
-        "form_action": request.path,
         "instructions_url": page_url(request, "annotation:instructions"),
     }
     return page(request, enrollment, "qualification/intro.html", context)
@@ -82,7 +82,7 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
             round_story=entry,
             submitted=request.POST.dict(),
             session_id=session_id(request),
-            after=number(request.POST["saved"]) if "saved" in request.POST else None,
+            after=number_in(request.POST["saved"]) if "saved" in request.POST else None,
         )
     except IncompleteForm as incomplete:
         return _story(request, enrollment, attempt, entry, incomplete.errors)
@@ -115,7 +115,6 @@ def review(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         "attempt": attempt,
         "stories": stories,
         "complete": all(answer["option"] for entry in stories for answer in entry["answers"]),
-        "form_action": request.path,
     }
     return page(request, enrollment, "qualification/review.html", context)
 
@@ -170,7 +169,6 @@ def compared(
 
 
 def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
-    """Return the attempt in progress; None if the annotator's participation or visit has ended."""
     if is_given_up(request) or enrollment.state != Enrollment.State.CONSENTED:
         return None
     started = enrollment.attempts.filter(state=Attempt.State.STARTED)
@@ -179,16 +177,15 @@ def _current(request: HttpRequest, enrollment: Enrollment) -> Attempt | None:
 
 def _is_meant(request: HttpRequest, attempt: Attempt) -> bool:
     """Return False for a form of an earlier attempt that comes late: it must not become part of this one."""
-    return number(request.POST.get("attempt")) in (0, attempt.pk)
+    return number_in(request.POST.get("attempt")) in (0, attempt.pk)
 
 
 def _draft(attempt: int, position: int, saved: int) -> str:
-    """Name the draft of a story: the attempt, the story, and the answers that the draft replaces."""
     return f"test.{attempt}.{position}.{saved}"
 
 
 def _sent_draft(request: HttpRequest, position: int) -> str:
-    return _draft(number(request.POST.get("attempt")), position, number(request.POST.get("saved")))
+    return _draft(number_in(request.POST.get("attempt")), position, number_in(request.POST.get("saved")))
 
 
 def _not_any_more(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
@@ -218,13 +215,11 @@ def _entries(attempt: Attempt) -> QuerySet[RoundStory]:
 
 
 def _saved(attempt: Attempt, entry: RoundStory) -> tuple[int, dict[str, str]]:
-    """Return the version of the saved answers, and the answers by form field."""
     answers = list(attempt.answers.filter(round_story=entry))
     return saved_version(answers), {answer.choice.field: answer.option for answer in answers}
 
 
 def _first_open_page(request: HttpRequest, attempt: Attempt) -> str:
-    """Return the address of the first story without answers, or of the review."""
     done = set(attempt.answers.values_list("round_story__position", flat=True))
     for entry in _entries(attempt):
         if entry.position not in done:
@@ -249,7 +244,7 @@ def _story(
     before = entry.position - 1
     saved, answered = _saved(attempt, entry)
     if errors:
-        saved, answered = number(request.POST.get("saved")), request.POST.dict()
+        saved, answered = number_in(request.POST.get("saved")), request.POST.dict()
     context = {
         "attempt": attempt,
         "saved": saved,

@@ -8,10 +8,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.access import annotator_page, is_given_up, page_url, session_id
 from annotation.forms import instructions_context
 from annotation.models import Enrollment
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import is_in_test
 from annotation.rules import REASON_BY_STUDY_STATE
-from annotation.views.common import go, number, page, settled
+from annotation.views.common import go, page, settled
 from qualification import actions
 from qualification.errors import NotTheirTurn
 from qualification.models import RoundStory
@@ -24,7 +25,7 @@ from tomannot import clock
 @annotator_page
 def practice(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpResponse:
     """Show a practice story, always blank; a POST leads to its right answers."""
-    round, saved = number(request.POST.get("round")), number(request.POST.get("saved"))
+    round, saved = number_in(request.POST.get("round")), number_in(request.POST.get("saved"))
     try:
         entry = _entry(_open_practice(request, enrollment, sent=round), position)
         if request.method != "POST":
@@ -94,7 +95,6 @@ def _entry(practice: Practice, position: int) -> RoundStory:
 
 
 def _draft(round: int, position: int, saved: int) -> str:
-    """Name the draft of a form: the round, the story, and the answers given before."""
     return f"practice.{round}.{position}.{saved}"
 
 

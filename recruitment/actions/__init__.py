@@ -1,4 +1,4 @@
-"""Every write of this room. Views, tasks, commands, the back office and tests call these."""
+"""The writes of this room that views, tasks, commands and other rooms call."""
 
 from recruitment.actions.arrivals import (
     arrive_by_link,
@@ -26,14 +26,7 @@ from recruitment.actions.campaigns import (
     discard_campaign,
     start_campaign,
 )
-from recruitment.actions.grants import (
-    due_grants,
-    grant,
-    reset_for_retake,
-    send_grant,
-    set_membership,
-    update_groups,
-)
+from recruitment.actions.grants import reset_for_retake, set_membership, update_groups
 from recruitment.actions.link_payments import record_link_payments
 from recruitment.actions.mails import (
     ask_for_links,
@@ -51,7 +44,7 @@ from recruitment.actions.mismatches import (
     settle_mismatch,
     settle_similar,
 )
-from recruitment.actions.payment_delivery import campaigns_with_due, due_payments, send_due, send_payment
+from recruitment.actions.payment_delivery import campaigns_with_due, send_due
 from recruitment.actions.payments import (
     approve,
     approve_instead,
@@ -63,12 +56,5 @@ from recruitment.actions.payments import (
     withdraw_rejection,
 )
 from recruitment.actions.platform_ids import look_up, show_ids
-from recruitment.actions.reconciliation import (
-    handle_notification,
-    reconcile,
-    record_availability,
-    record_submission,
-    record_sync_problem,
-)
-from recruitment.actions.settlement import settle_visit, settle_without_visit
+from recruitment.actions.reconciliation import handle_notification, reconcile, record_sync_problem
 from recruitment.campaigns import CampaignSettings

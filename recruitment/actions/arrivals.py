@@ -137,19 +137,17 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
     )
     if known and not _replace_if_retaken(known, posting, now=now):
         return _open_again(known, posting, arrival, is_proven=is_proven)
-    enrollment, lost = _let_in(campaign, posting, annotator, now=now)
-    visit = _begin(campaign, posting, arrival, enrollment, is_proven=is_proven, now=now)
+    enrollment, lost = _let_in(posting, annotator, now=now)
+    visit = _begin(posting, arrival, enrollment, is_proven=is_proven, now=now)
     if lost and visit.session:
         annotation_actions.carry_test(lost=lost, session=visit.session)
     return visit
 
 
 @transaction.atomic
-def record_refused_visit(
-    *, study: Study, problem: ArrivalProblem, campaign_number: int, now: datetime
-) -> None:
+def record_refused_visit(*, campaign: Campaign, problem: ArrivalProblem, now: datetime) -> None:
     """Log that a person was not let in, and why; never who."""
-    subject, note = f"campaign {campaign_number}", problem.value
+    study, subject, note = campaign.study, f"campaign {campaign.number}", problem.value
     annotation_actions.record_event(
         study=study, type=Event.Type.VISIT_REFUSED, now=now, subject=subject, note=note
     )
@@ -203,14 +201,14 @@ def _replace_if_retaken(visit: Visit, posting: Posting, *, now: datetime) -> boo
 
 
 def _let_in(
-    campaign: Campaign, posting: Posting, annotator: Annotator, *, now: datetime
+    posting: Posting, annotator: Annotator, *, now: datetime
 ) -> tuple[Enrollment, WorkSession | None]:
     """Return the person's enrollment, made for a new person who may begin, and the test that they lost."""
     # Not the caller's copy: somebody may have paused it since.
-    campaign = Campaign.objects.select_related("study").get(pk=campaign.pk)
+    campaign = Campaign.objects.select_related("study").get(pk=posting.campaign_id)
     study = campaign.study
     known = Enrollment.objects.select_related("study").filter(study=study, annotator=annotator).first()
-    is_tested = campaign.purpose == Campaign.Purpose.TEST and known is not None and known.state in TESTED
+    is_tested = campaign.is_test and known is not None and known.state in TESTED
     lost = lost_test(known, posting, now=now) if known and is_tested else None
     problem = may_begin(campaign, known, has_lost_test=lost is not None)
     if problem:
@@ -221,14 +219,9 @@ def _let_in(
 
 
 def _begin(
-    campaign: Campaign,
-    posting: Posting,
-    arrival: Arrival,
-    enrollment: Enrollment,
-    *,
-    is_proven: bool,
-    now: datetime,
+    posting: Posting, arrival: Arrival, enrollment: Enrollment, *, is_proven: bool, now: datetime
 ) -> Visit:
+    campaign = posting.campaign
     session = annotation_actions.open_session(
         enrollment=enrollment,
         story_limit=campaign.stories_per_visit,

@@ -11,8 +11,7 @@ from accounts.models import User
 from annotation.models import Event
 from recruitment.actions.campaign_lifecycle import record_change
 from recruitment.actions.grants import retry_grants
-from recruitment.actions.payment_records import record_payments
-from recruitment.actions.payments import retry_payment
+from recruitment.actions.payments import record_payments, retry_payment
 from recruitment.errors import CannotPay
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.queue import SEND_TASK, queue_once, queue_soon
@@ -83,7 +82,6 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
 
 
 def _pay_all(campaign: Campaign, waiting: QuerySet[Submission], like: Payment) -> int:
-    """Record a payment ``like`` this for each submission that waits, and queue them. Return how many."""
     found = list(waiting.values_list("pk", flat=True))
     batches = [found[start : start + BATCH] for start in range(0, len(found), BATCH)]
     return sum(_pay(campaign, waiting, batch, like) for batch in batches)
@@ -98,7 +96,7 @@ def _pay(campaign: Campaign, waiting: QuerySet[Submission], batch: list[int], li
     )
     if payments:
         said: dict[str, Any] = {"by": like.requested_by, "now": like.requested_at}
-        record_payments(payments=payments, type=Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
+        record_payments(payments, Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
         note = f"{like.kind} of {like.amount} {campaign.currency} for each of {len(payments)} submissions"
         record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, note=note, **said)
         queue_soon(SEND_TASK, campaign.pk)

@@ -20,8 +20,8 @@ from annotation.locks import alone
 from annotation.models import Event, Study
 from recruitment.campaigns import (
     concurrent_visits,
+    has_one_posting,
     has_story_for_newcomers,
-    is_one_posting,
     offer_of,
     reference_of,
 )
@@ -212,7 +212,6 @@ def limit_concurrency(*, campaign: Campaign, marketplace: Marketplace) -> None:
 
 
 def _ensure_groups(campaign: Campaign, marketplace: Marketplace) -> None:
-    """Create the study's groups on the platform: people who passed the test, people who left work."""
     for group, name, is_needed in (
         (Group.QUALIFIED, "qualified_group", campaign.study.gate != Study.Gate.NOT_REQUIRED),
         (Group.INCOMPLETE, "incomplete_group", platform_of(campaign).excludes_unfinished),
@@ -236,7 +235,7 @@ def _create_posting(campaign: Campaign, posting: Posting, marketplace: Marketpla
 
 def _update_posting(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
     """Give an existing posting its seats and its time, and open it."""
-    if is_one_posting(campaign):
+    if has_one_posting(campaign):
         # The token is that of this number of seats, and of no other.
         token = uuid5(posting.request_token, str(posting.seats))
         marketplace.widen(campaign.remote_id, posting.remote_id, seats=posting.seats, token=token)
@@ -335,11 +334,8 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
     campaign.state, campaign.problem = state, ""
     campaign.platform_offer, campaign.platform_offer_since = "", None
     campaign.ended_at = now if state == State.ENDED else campaign.ended_at
-    campaign.save(
-        update_fields=[
-            *("state", "problem", "ended_at", "platform_offer", "platform_offer_since", "waits_for_stories")
-        ]
-    )
+    offer = ["platform_offer", "platform_offer_since"]
+    campaign.save(update_fields=["state", "problem", "ended_at", "waits_for_stories", *offer])
     note = "on the platform" if state == State.LIVE else state.value
     if state == State.PAUSING and campaign.waits_for_stories:
         note = "pausing: no story is left for those who come"
@@ -347,7 +343,6 @@ def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, no
 
 
 def _is_unchanged(campaign: Campaign) -> bool:
-    """Return True if the campaign is still wanted in the state in which it was read."""
     return Campaign.objects.filter(pk=campaign.pk, state=campaign.state).exists()
 
 

@@ -7,12 +7,13 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import Annotator, PlatformIdentity, User
+from accounts.models import Annotator, User
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import ACCOUNT_PROBLEMS, Group, Marketplace, MarketplaceError, Unreachable
 from recruitment.models import Campaign, Grant, Submission, Visit
+from recruitment.queries import platform_id_of
 from recruitment.queue import SEND_TASK, next_try, queue_soon
 from recruitment.reconciliation.queries import done_with_stories, to_join
 from recruitment.visit_endings import unproven_visits
@@ -172,15 +173,13 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     wanted = waiting.select_related("campaign").first()
     if wanted is None:
         return None
-    identity = PlatformIdentity.objects.filter(
-        annotator=wanted.annotator_id, platform=wanted.platform, environment=wanted.environment
-    ).first()
-    if identity is None:
+    person = platform_id_of(wanted)
+    if not person:
         return _settle(wanted, State.FAILED, "The person has been forgotten, as they asked.", now=now)
     leaves = wanted.state == State.LEAVING
     carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:
-        carry_out(_group(wanted.campaign, Group(wanted.kind)), identity.person)
+        carry_out(_group(wanted.campaign, Group(wanted.kind)), person)
     except Unreachable:
         raise
     except ACCOUNT_PROBLEMS as error:
@@ -216,7 +215,6 @@ def grants_of(campaign: Campaign, annotator_id: int, kind: Group) -> QuerySet[Gr
 
 
 def _key(campaign: Campaign, annotator_id: int, kind: Group) -> dict[str, Any]:
-    """Return the fields by which a grant is unique."""
     return {
         "study": campaign.study,
         "platform": campaign.platform,

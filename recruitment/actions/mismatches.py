@@ -15,23 +15,15 @@ from accounts.models import User
 from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
 from annotation.models import Event, Study, WorkSession
-from recruitment.actions.payment_records import lock_submission
-from recruitment.actions.payments import approve, give_bonus, overturn_rejection, record_outside, reject
+from recruitment.actions import payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED
 from recruitment.models import Mismatch, Payment, Submission, Visit
 from recruitment.queue import queue_once
+from recruitment.reconciliation import remedies
 from recruitment.reconciliation.plan import Decision
 from recruitment.reconciliation.queries import decision_of
-from recruitment.reconciliation.remedies import (
-    Remedy,
-    approved_beside,
-    cases_of,
-    has_answers,
-    remedies_of,
-    visit_of_mismatch,
-)
 
 Locked = tuple[Mismatch, Visit | None, Submission | None]
 NOTED_AT_ONCE = 500
@@ -94,18 +86,18 @@ def confirm_manually(*, mismatch: Mismatch, how: str, by: User | None, now: date
     nothing is here or that was rejected, and when somebody else has dealt with it.
     """
     mismatch, visit, work = _lock_open(mismatch)
-    if visit is None or (mismatch.kind == Mismatch.Kind.NO_DATA and not has_answers(visit)):
+    if visit is None or (mismatch.kind == Mismatch.Kind.NO_DATA and not remedies.has_answers(visit)):
         raise WrongState(_("This site has no answers for this submission, so there are no votes to count."))
     _accept(visit=visit, work=work, by=by, now=now)
     waits = work is not None and work.status == Submission.Status.SUBMITTED and decision_of(work) is None
     if work and waits and mismatch.campaign.auto_approves:
-        approve(submission=work, by=by, now=now)
+        payments.approve(submission=work, by=by, now=now)
     return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
 
 
 @transaction.atomic
 def decide_mismatch(
-    *, mismatch: Mismatch, remedy: Remedy, how: str, by: User | None, now: datetime, **rejection: Any
+    *, mismatch: Mismatch, remedy: remedies.Remedy, how: str, by: User | None, now: datetime, **rejection: Any
 ) -> Mismatch:
     """Approve, reject or overturn the submission that a mismatch is about, and settle it; both or neither.
 
@@ -115,13 +107,13 @@ def decide_mismatch(
     mismatch, _visit, work = _lock_open(mismatch)
     if work is None:
         raise CannotPay(_("The platform does not list this submission, so you cannot decide it there."))
-    if remedy == Remedy.OVERTURN:
-        overturn_rejection(submission=work, votes_count=True, by=by, now=now)
+    if remedy == remedies.Remedy.OVERTURN:
+        payments.overturn_rejection(submission=work, votes_count=True, by=by, now=now)
         return close_mismatch(mismatch=mismatch, how=how, by=by, now=now)
-    if remedy == Remedy.APPROVE:
-        approve(submission=work, by=by, now=now)
+    if remedy == remedies.Remedy.APPROVE:
+        payments.approve(submission=work, by=by, now=now)
     else:
-        reject(submission=work, by=by, now=now, **rejection)
+        payments.reject(submission=work, by=by, now=now, **rejection)
     return settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
 
 
@@ -129,7 +121,7 @@ def decide_mismatch(
 def pay_for_mismatch(
     *,
     mismatch: Mismatch,
-    remedy: Remedy,
+    remedy: remedies.Remedy,
     amount: Decimal,
     reason: str,
     votes_count: bool,
@@ -143,21 +135,21 @@ def pay_for_mismatch(
     changed.
     """
     mismatch, visit, work = _lock_open(mismatch)
-    if visit is None or remedy not in remedies_of(cases_of([mismatch])[mismatch.pk]):
+    if visit is None or remedy not in remedies.remedies_of(remedies.cases_of([mismatch])[mismatch.pk]):
         raise CannotPay(_("This submission cannot be paid that way. Nothing was changed."))
     if votes_count:
         _accept(visit=visit, work=work, by=by, now=now)
     work = work or _not_listed(visit, now=now)
-    if remedy == Remedy.OUTSIDE:
-        payment = record_outside(work, amount, reason, by=by, now=now)
+    if remedy == remedies.Remedy.OUTSIDE:
+        payment = payments.record_outside(work, amount, reason, by=by, now=now)
     else:
         # Work that the platform does not list is paid with other work of the person.
         is_listed = work.status in NEVER_APPROVED
         carrier, instead = (
-            (work, None) if is_listed else (approved_beside([mismatch]).order_by("pk").last(), work)
+            (work, None) if is_listed else (remedies.approved_beside([mismatch]).order_by("pk").last(), work)
         )
         assert carrier is not None  # or the way would not be open
-        payment = give_bonus(
+        payment = payments.give_bonus(
             submission=carrier, amount=amount, reason=reason, pays_for=instead, by=by, now=now
         )
     close_mismatch(mismatch=mismatch, how=reason, by=by, now=now)
@@ -208,10 +200,10 @@ def close_mismatch(*, mismatch: Mismatch, how: str, by: User | None, now: dateti
 
 
 def _lock(mismatch: Mismatch) -> Locked:
-    known = visit_of_mismatch(mismatch)
+    known = remedies.visit_of_mismatch(mismatch)
     visit, work = lock_visit(known.pk) if known else (None, mismatch.submission)
     if work and not known:
-        work = lock_submission(work)
+        work = payments.lock_submission(work)
     rows = Mismatch.objects.select_for_update(of=("self",)).select_related("campaign__study")
     return rows.get(pk=mismatch.pk), visit, work
 

@@ -16,12 +16,11 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity
 from annotation.locks import alone
 from annotation.models import Event
 from annotation.sql import lock_person
 from recruitment.actions.grants import due_grants, rejoin_group, send_grant
-from recruitment.actions.payment_records import lock_submission, record_payment
+from recruitment.actions.payments import lock_submission, record_payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
@@ -34,6 +33,7 @@ from recruitment.marketplace import (
 )
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from recruitment.platforms import platform_of
+from recruitment.queries import platform_id_of
 from recruitment.queue import LONGEST_PAUSE, SEND, next_try
 from tomannot import clock
 
@@ -210,15 +210,13 @@ def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
 
 def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
-    identity = PlatformIdentity.objects.filter(
-        annotator=submission.annotator_id, platform=submission.platform, environment=submission.environment
-    ).first()
-    if identity is None:
+    person = platform_id_of(submission)
+    if not person:
         told = _(
             "This participant had their personal data deleted, so you can decide this only on the platform."
         )
         raise Refused(told)
-    return identity.person
+    return person
 
 
 def _due(now: datetime) -> QuerySet[Payment]:
@@ -337,7 +335,7 @@ def _settle(claim: Claim, state: Payment.State, *, problem: str, now: datetime) 
             decided = Submission.objects.filter(pk=payment.submission_id)
             decided.update(status=DECIDED[Payment.Kind(payment.kind)])
         type = Event.Type.PAYMENT_SENT if state == State.DONE else Event.Type.PAYMENT_FAILED
-        record_payment(payment=payment, type=type, by=None, now=now, note=problem)
+        record_payments([payment], type, by=None, now=now, note=problem)
         for rejection in payment.submission.payments.filter(kind=Kind.REJECTION) if votes_count else ():
             rejoin_group(submission=payment.submission, since=rejection.requested_at, now=now)
         if visit:

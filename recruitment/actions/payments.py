@@ -3,43 +3,91 @@
 A payment is a row first. ``recruitment.actions.payment_delivery`` then sends it to the platform.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import User, locked
 from annotation import actions as annotation_actions
-from annotation.models import Event, WorkSession
+from annotation.models import Enrollment, Event, WorkSession
 from annotation.rules import CENT
+from annotation.sql import lock_person
 from recruitment.actions import grants
-from recruitment.actions.payment_records import (
-    lock_submission,
-    lock_with_person,
-    record_done,
-    record_payment,
-    request_payment,
-)
 from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Payment, Submission, Visit
+from recruitment.queue import SEND_TASK, queue_soon
+from recruitment.reconciliation import queries
 from recruitment.reconciliation.plan import Decision
-from recruitment.reconciliation.queries import (
-    APPROVING,
-    decision_of,
-    overturned_outside,
-    standing_decisions,
-    topped_up,
-)
 
 Kind = Payment.Kind
 State = Payment.State
 REJECTION_WAITS = timedelta(minutes=10)
-"""So long a rejection can be taken back before the platform hears of it: it harms somebody's record."""
+"""Time to undo a rejection before the platform is told: a rejection harms the participant's record."""
 DECIDED_BY_PLATFORM = "The platform paid it without us: on its own pages, or by its clock."
+
+
+def lock_submission(submission: Submission) -> Submission:
+    """Lock and return a submission, so that decisions and payments for it take turns."""
+    return locked(submission, "campaign__study")
+
+
+def lock_with_person(submission: Submission) -> Submission:
+    """Lock whoever did the work, then the submission, as everywhere; return it."""
+    visit = Visit.objects.filter(submission=submission).first()
+    if visit:
+        lock_person(visit.enrollment_id)
+    return lock_submission(submission)
+
+
+def request_payment(*, payment: Payment, waits: timedelta | None = None) -> Payment:
+    """Record a new payment in the campaign's currency and queue it, after ``waits`` if given.
+
+    Raise :class:`CannotPay` where the database knows a decision or payment that excludes it.
+    """
+    campaign = payment.submission.campaign
+    payment.currency = campaign.currency
+    payment.next_try_at = payment.requested_at + waits if waits else None
+    try:
+        with transaction.atomic():
+            payment.save(force_insert=True)
+    except IntegrityError as error:
+        raise CannotPay(_("This was already decided or paid.")) from error
+    by, now = payment.requested_by, payment.requested_at
+    record_payments([payment], Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=payment.reason)
+    queue_soon(SEND_TASK, campaign.pk, after=int(waits.total_seconds()) + 1 if waits else 0)
+    return payment
+
+
+def record_done(*, payment: Payment, note: str) -> Payment:
+    """Record a payment that is never sent, since it was made without us or in another way."""
+    payment.currency = payment.submission.campaign.currency
+    payment.state, payment.settled_at = Payment.State.DONE, payment.requested_at
+    payment.save(force_insert=True)
+    for type in (Event.Type.PAYMENT_REQUESTED, Event.Type.PAYMENT_SENT):
+        record_payments([payment], type, by=payment.requested_by, now=payment.requested_at, note=note)
+    return payment
+
+
+def record_payments(
+    payments: Sequence[Payment], type: Event.Type, *, by: User | None, now: datetime, note: str
+) -> None:
+    """Log the outcomes of payments of one campaign, at least one, with one note."""
+    study = payments[0].submission.campaign.study
+    annotators = [payment.submission.annotator_id for payment in payments]
+    places = Enrollment.objects.filter(study=study, annotator__in=annotators)
+    by_annotator = {place.annotator_id: place for place in places}
+    rows = [
+        (place, f"{payment.kind} {payment.pk} of {payment.amount} {payment.currency}", note)
+        for payment in payments
+        for place in [by_annotator.get(payment.submission.annotator_id)]
+    ]
+    annotation_actions.record_events(study=study, type=type, by=by, now=now, rows=rows)
 
 
 @transaction.atomic
@@ -50,7 +98,7 @@ def approve(*, submission: Submission, by: User | None, now: datetime) -> Paymen
     """
     submission = lock_submission(submission)
     decided = _decision(submission)
-    if decided and decided.kind in APPROVING:
+    if decided and decided.kind in queries.APPROVING:
         return decided
     if decided:
         raise CannotPay(
@@ -126,7 +174,7 @@ def overturn_rejection(
         return known
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
-    if overturned_outside([submission.pk]).exists():
+    if queries.overturned_outside([submission.pk]).exists():
         told = _(
             "This submission was already paid outside the platform. Overturning the rejection would "
             "pay it twice."
@@ -173,12 +221,12 @@ def give_bonus(
     if not reason.strip():
         raise CannotPay(_("A bonus needs a reason: the participant reads it."))
     decided = _decision(submission)
-    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in APPROVING)
+    is_approved = submission.status == Status.APPROVED or bool(decided and decided.kind in queries.APPROVING)
     if not is_approved and (top_up or submission.status not in NEVER_APPROVED):
         raise CannotPay(_("You can pay a bonus only for an approved submission."))
-    if pays_for and decision_of(pays_for) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
+    if pays_for and queries.decision_of(pays_for) in (Decision.APPROVED, Decision.PAID_OTHERWISE):
         raise CannotPay(_("The submission that this bonus is for was already paid."))
-    if top_up and topped_up(submission).exists():
+    if top_up and queries.topped_up(submission).exists():
         raise CannotPay(_("This submission was already topped up."))
     kind = Kind.TOP_UP if top_up else Kind.BONUS
     links = {"pays_for": pays_for, "repeats": repeats, "request_token": token or uuid4()}
@@ -205,7 +253,7 @@ def withdraw_rejection(*, payment: Payment, by: User | None, now: datetime) -> P
     Visit.objects.filter(submission=payment.submission_id).update(decided_manually=False)
     grants.rejoin_group(submission=payment.submission, since=payment.requested_at, now=now)
     note = _("Undone before it was carried out.")
-    record_payment(payment=payment, type=Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
+    record_payments([payment], Event.Type.PAYMENT_FAILED, by=by, now=now, note=note)
     return payment
 
 
@@ -296,7 +344,7 @@ def _doubted_by(rejection: Payment) -> WorkSession | None:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    return standing_decisions(submission).first()
+    return queries.standing_decisions(submission).first()
 
 
 def _check_handed_in(submission: Submission) -> None:
@@ -322,6 +370,5 @@ def _new(
     now: datetime,
     **more: Any,
 ) -> Payment:
-    """Return a new payment that is not stored yet."""
     values = {"kind": kind, "amount": amount, "reason": reason.strip()} | more
     return Payment(submission=submission, requested_by=by, requested_at=now, **values)

@@ -15,6 +15,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study
 from recruitment.models import Submission, Visit
 from recruitment.platforms import PLATFORMS
+from recruitment.queries import platform_id_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,8 @@ def show_ids(*, work: Submission | Visit, by: User, now: datetime) -> dict[str, 
     assert campaign is not None  # a piece of work is of a campaign, and so is the visit for it
     enrollment = Enrollment.objects.filter(study=campaign.study, annotator=work.annotator_id).first()
     _record(campaign.study, enrollment, f"ids of work in campaign {campaign.number}", by=by, now=now)
-    identity = PlatformIdentity.objects.filter(
-        annotator=work.annotator_id, platform=campaign.platform, environment=campaign.environment
-    ).first()
     return {
-        "person": identity.person if identity else "",
+        "person": platform_id_of(work),
         "work": work.remote_id,
         "posting": work.posting.remote_id if work.posting else campaign.remote_id,
     }

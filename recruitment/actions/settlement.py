@@ -15,8 +15,7 @@ from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event
 from annotation.sql import lock_person
 from recruitment.actions.grants import grant, grants_of, leave
-from recruitment.actions.payment_records import lock_submission
-from recruitment.actions.payments import approve, record_platform_payment
+from recruitment.actions.payments import approve, lock_submission, record_platform_payment
 from recruitment.marketplace import HANDED_IN, Group, MismatchKind, Status
 from recruitment.models import Campaign, Mismatch, Submission, Visit
 from recruitment.platforms import platform_of

@@ -11,7 +11,17 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Environment, PlatformIdentity, researcher
-from accounts.schema import before, between, check, fixed, flag, optional_time, refuse_if, unique
+from accounts.schema import (
+    before,
+    between,
+    check,
+    fixed,
+    flag,
+    optional_text,
+    optional_time,
+    refuse_if,
+    unique,
+)
 from annotation.models import Study
 from recruitment.marketplace import OnOffer
 
@@ -145,15 +155,9 @@ class Campaign(models.Model):
     masters_only = models.BooleanField(
         _("Only “Masters” (Mechanical Turk charged another 5 %)"), default=False
     )
-    remote_id = models.CharField(
-        max_length=64, blank=True, help_text=_("The platform’s own: a HIT type, a Prolific study.")
-    )
-    qualified_group = models.CharField(
-        max_length=64, blank=True, help_text=_("The platform’s group of people who passed the test.")
-    )
-    incomplete_group = models.CharField(
-        max_length=64, blank=True, help_text=_("The platform’s group of people who left work unfinished.")
-    )
+    remote_id = optional_text(64, _("The platform’s own: a HIT type, a Prolific study."))
+    qualified_group = optional_text(64, _("The platform’s group of people who passed the test."))
+    incomplete_group = optional_text(64, _("The platform’s group of people who left work unfinished."))
     completion_code = models.CharField(max_length=40, blank=True)
     screen_out_code = models.CharField(max_length=40, blank=True)
     problem = models.TextField(blank=True, help_text=_("What the platform said last, if it refused."))
@@ -214,6 +218,11 @@ class Campaign(models.Model):
         return f"{self.study} campaign {self.number}"
 
     @property
+    def is_test(self) -> bool:
+        """True if the campaign offers the test, not stories."""
+        return self.purpose == Campaign.Purpose.TEST
+
+    @property
     def time_allowed(self) -> timedelta:
         return timedelta(minutes=self.minutes_allowed)
 
@@ -240,7 +249,7 @@ class Posting(models.Model):
     seats = models.PositiveSmallIntegerField()
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     first_asked_at = optional_time(_("When the platform was first asked to make it."))
-    remote_id = models.CharField(max_length=64, blank=True, help_text=_("The HIT, or the Prolific study."))
+    remote_id = optional_text(64, _("The HIT, or the Prolific study."))
     made_at = optional_time()
     synced_at = optional_time(_("When the platform last said what was done in it."))
     offered_until = optional_time(_("As the campaign’s, as far as the platform has been told."))

@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Annotator, Environment, PlatformIdentity, researcher
-from accounts.schema import check, final, fixed, flag, optional, optional_time, stays, unique
+from accounts.schema import check, final, fixed, flag, optional, optional_text, optional_time, stays, unique
 from annotation.models import Study
 from recruitment import marketplace
 from recruitment.models.campaigns import Campaign, Posting
@@ -40,9 +40,7 @@ class Submission(models.Model):
         Visit, on_delete=models.PROTECT, null=True, blank=True, related_name="submission"
     )
     status = models.CharField(max_length=20, choices=Status)
-    receipt = models.CharField(
-        max_length=40, blank=True, help_text=_("The receipt that was handed in with it.")
-    )
+    receipt = optional_text(40, _("The receipt that was handed in with it."))
     submitted_at = optional_time()
 
     class Meta:
@@ -178,15 +176,11 @@ class Payment(models.Model):
     amount = models.DecimalField(max_digits=8, decimal_places=2)
     currency = models.CharField(max_length=3)
     reason = models.TextField(blank=True, help_text=_("The person reads it."))
-    category = models.CharField(
-        max_length=40, blank=True, help_text=_("Of a rejection, where one is asked for.")
-    )
+    category = optional_text(40, _("Of a rejection, where one is asked for."))
     votes_count = flag()
     """For an overturned rejection: its votes count again once it is carried out."""
     request_token = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    remote_id = models.CharField(
-        max_length=64, blank=True, help_text=_("The platform’s, where it gives one.")
-    )
+    remote_id = optional_text(64, _("The platform’s, where it gives one."))
     tries = models.PositiveIntegerField(default=0)
     sending_until = optional_time(_("Until then one worker is sending it, and no other tries."))
     next_try_at = optional_time(_("Not before: it waits for credentials that are accepted, or for money."))

@@ -20,6 +20,7 @@ from accounts.schema import (
     final,
     flag,
     optional,
+    optional_text,
     optional_time,
     refuse_if,
     stays,
@@ -199,18 +200,12 @@ class Visit(models.Model):
     arrived_at = models.DateTimeField()
     campaign = optional(Campaign, "visits")
     posting = optional(Posting, "visits")
-    remote_id = models.CharField(
-        max_length=64, blank=True, help_text=_("The platform’s id of this piece of work.")
-    )
+    remote_id = optional_text(64, _("The platform’s id of this piece of work."))
     session = models.OneToOneField(
         WorkSession, on_delete=models.PROTECT, null=True, blank=True, related_name="visit"
     )
-    submit_to = models.CharField(
-        max_length=200, blank=True, help_text=_("The platform’s site to which the work is handed in.")
-    )
-    receipt = models.CharField(
-        max_length=40, blank=True, help_text=_("Goes to the platform with the work, and comes back from it.")
-    )
+    submit_to = optional_text(200, _("The platform’s site to which the work is handed in."))
+    receipt = optional_text(40, _("Goes to the platform with the work, and comes back from it."))
     handed_in_at = optional_time(_("When the person was first sent to hand it in."))
     decided_manually = flag(_("A researcher has said whether its votes count: no comparison says otherwise."))
     return_reported_at = optional_time(

@@ -14,7 +14,7 @@ NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """The assignment's id while somebody only looks at a HIT."""
 ASSIGNMENT, HIT, WORKER, SUBMIT_TO = "assignmentId", "hitId", "workerId", "turkSubmitTo"
 SUBMIT_PATH = "/mturk/externalSubmit"
-_ENTITY = re.compile(r"[A-Z0-9]{1,64}")
+ENTITY = re.compile(r"[A-Z0-9]{1,64}")
 _WORKER = re.compile(r"A[A-Z0-9]{1,63}")
 
 
@@ -31,7 +31,7 @@ def read_mturk(parameters: Mapping[str, Sequence[str]], *, submit_sites: Collect
     if not any(name in parameters for name in (ASSIGNMENT, HIT, WORKER)):
         raise CannotArrive(ArrivalProblem.NO_IDS)
     assignment, hit, worker = (_only(parameters, name) for name in (ASSIGNMENT, HIT, WORKER))
-    if not (_ENTITY.fullmatch(assignment) and _ENTITY.fullmatch(hit) and _WORKER.fullmatch(worker)):
+    if not (ENTITY.fullmatch(assignment) and ENTITY.fullmatch(hit) and _WORKER.fullmatch(worker)):
         raise CannotArrive(ArrivalProblem.WRONG_IDS)
     submit_to = _only(parameters, SUBMIT_TO).rstrip("/")
     if submit_to not in {site.rstrip("/") for site in submit_sites}:

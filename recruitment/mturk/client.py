@@ -124,9 +124,9 @@ PAGE = 100  # the most that a list gives at once
 class Api:
     """Operations by their names in the protocol; errors are those of ``recruitment.marketplace``.
 
-    The arguments are those of :class:`recruitment.mturk.marketplace.MechanicalTurk`; ``seconds`` are those to
-    wait for a connection, and for an answer. Raise :class:`NotConfigured` without credentials, and when a
-    rehearsal is given the live endpoint or the other way round.
+    ``endpoint``: where the API is, if not at Amazon's for the environment (a rehearsal's is the sandbox).
+    ``is_quick``: somebody waits for a page, so ask once. Raise :class:`NotConfigured` without credentials,
+    and when a rehearsal is given the live endpoint or the other way round.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Api:
         secret: str,
         endpoint: str = "",
         retries: Mapping[str, Any] = ADAPTIVE,
-        seconds: tuple[float, float] = SECONDS,
+        is_quick: bool = False,
     ) -> None:
         own = ENDPOINTS[Environment(environment)]
         if not key_id or not secret:
@@ -151,8 +151,9 @@ class Api:
         session = boto3.session.Session(
             aws_access_key_id=key_id, aws_secret_access_key=secret, botocore_session=core
         )
-        connect, read = seconds
-        config = Config(retries=dict(retries), connect_timeout=connect, read_timeout=read)
+        connect, read = QUICK_SECONDS if is_quick else SECONDS
+        patience = dict(ONCE if is_quick else retries)
+        config = Config(retries=patience, connect_timeout=connect, read_timeout=read)
         self._client: Any = session.client(
             "mturk", region_name=REGION, endpoint_url=endpoint or own, config=config
         )

@@ -4,7 +4,7 @@ The service is no more; what is written here follows its documentation, and is p
 speaks its protocol (``tests/doubles/mturk``), with an endpoint of one's own.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.models import PlatformIdentity
 from recruitment.marketplace import (
     Estimate,
     Group,
@@ -26,7 +25,7 @@ from recruitment.marketplace import (
 )
 from recruitment.mturk import client, terms
 from recruitment.mturk.arrivals import external_question
-from recruitment.mturk.client import ADAPTIVE, ONCE, QUICK_SECONDS, SECONDS, TOKENS_ARE_KNOWN, Api
+from recruitment.mturk.client import TOKENS_ARE_KNOWN, Api
 from recruitment.mturk.notifications import specification
 from recruitment.mturk.review import Review
 from recruitment.mturk.terms import is_amazon, requirements_of
@@ -49,15 +48,73 @@ def hit_type_of(offer: Offer, environment: str) -> dict[str, Any]:
     }
 
 
-class Hits:
-    """The part of the adapter about HITs. Its clock matters, since tokens are known for a time only."""
+DESCRIPTIONS = {
+    Group.QUALIFIED: "Given to those who passed the qualification test of {reference}.",
+    Group.INCOMPLETE: "Given to those who accepted a HIT of {reference} and did not submit it.",
+}
+"""Workers read them in the list of their qualifications."""
 
-    _api: Api
-    _now: Callable[[], datetime]
 
-    def __init__(self) -> None:
+def name_of(group: Group, reference: str) -> str:
+    """Return the name of a group's qualification type, unique in the account."""
+    return f"tomannot {reference} {group}"
+
+
+MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
+
+
+class MechanicalTurk(Review, Marketplace):
+    """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
+
+    ``topic``: ARN of the SNS topic to notify. ``access``: the other arguments of :class:`Api`.
+    """
+
+    def __init__(
+        self,
+        *,
+        environment: str,
+        endpoint: str = "",
+        topic: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        **access: Any,
+    ) -> None:
+        self.environment, self._topic, self._now = environment, topic, now
+        self._is_amazons = is_amazon(endpoint)
+        self._api = Api(environment=environment, endpoint=endpoint, **access)
         self._listed: dict[str, str] = {}
         self._listed_at: datetime | None = None
+
+    # -- the account
+
+    def estimate(self, offer: Offer) -> Estimate:
+        self._check(offer)
+        return terms.estimate(offer)
+
+    def balance(self) -> Decimal | None:
+        return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])
+
+    def prepare(self, offer: Offer) -> str:
+        self._check(offer)
+        wanted = hit_type_of(offer, self.environment)
+        kind = str(self._api.call("CreateHITType", **wanted)["HITTypeId"])
+        if self._topic:
+            told = specification(self._topic)
+            self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
+        return kind
+
+    def _check(self, offer: Offer) -> None:
+        """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""
+        if offer.currency != "USD":
+            raise Refused(_("Mechanical Turk pays in US dollars, not in %s.") % offer.currency)
+        if self._is_amazons and urlsplit(offer.entry_url).scheme != "https":
+            message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
+            raise Refused(message)
+        if offer.days_to_review > MOST_DAYS_TO_REVIEW:
+            raise Refused(_("Mechanical Turk pays by itself after at most %s days.") % MOST_DAYS_TO_REVIEW)
+        if not 1 <= offer.days_open <= MOST_DAYS_OPEN:
+            raise Refused(_("Mechanical Turk offers work for 1 to %s days.") % MOST_DAYS_OPEN)
+
+    # -- HITs
 
     def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
         """Return the HIT of a request, made now or by an earlier attempt whose answer was lost."""
@@ -139,7 +196,6 @@ class Hits:
             raise
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
-        """Let ``seats`` people in all take a HIT."""
         row = self._hit(posting)
         if not row:
             raise Unreachable(_("Mechanical Turk does not show this HIT now."))
@@ -154,26 +210,9 @@ class Hits:
             UniqueRequestToken=str(token),
         )
 
-
-DESCRIPTIONS = {
-    Group.QUALIFIED: "Given to those who passed the qualification test of {reference}.",
-    Group.INCOMPLETE: "Given to those who accepted a HIT of {reference} and did not submit it.",
-}
-"""Workers read them in the list of their qualifications."""
-
-
-def name_of(group: Group, reference: str) -> str:
-    """Return the name of a group's qualification type, unique in the account."""
-    return f"tomannot {reference} {group}"
-
-
-class Groups:
-    """The part of the adapter about groups of people: custom qualifications, which workers cannot ask for."""
-
-    _api: Api
+    # -- groups of people: custom qualifications, which workers cannot ask for
 
     def ensure_group(self, group: Group, *, reference: str) -> str:
-        """Return the id of a group's qualification type; make it if there is none."""
         name = name_of(group, reference)
         made = self._api.call(
             "CreateQualificationType",
@@ -211,63 +250,3 @@ class Groups:
             QualificationTypeId=group,
             WorkerId=person,
         )
-
-
-MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
-
-
-class MechanicalTurk(Hits, Review, Groups, Marketplace):
-    """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
-
-    ``endpoint``: where the API is, if not at Amazon's for the environment (a rehearsal's is the sandbox).
-    ``topic``: ARN of the SNS topic to notify. ``is_quick``: somebody waits for a page, so ask once. ``key``:
-    ``key_id`` and ``secret``.
-    """
-
-    platform: str = PlatformIdentity.Platform.MTURK
-
-    def __init__(
-        self,
-        *,
-        environment: str,
-        endpoint: str = "",
-        topic: str = "",
-        retries: Mapping[str, Any] = ADAPTIVE,
-        is_quick: bool = False,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        **key: Any,
-    ) -> None:
-        super().__init__()
-        self.environment = environment
-        self._topic, self._is_amazons, self._now = topic, is_amazon(endpoint), now
-        patience: dict[str, Any] = {"retries": ONCE if is_quick else retries}
-        patience["seconds"] = QUICK_SECONDS if is_quick else SECONDS
-        self._api = Api(environment=environment, endpoint=endpoint, **key, **patience)
-
-    def estimate(self, offer: Offer) -> Estimate:
-        self._check(offer)
-        return terms.estimate(offer)
-
-    def balance(self) -> Decimal | None:
-        return Decimal(self._api.call("GetAccountBalance")["AvailableBalance"])
-
-    def prepare(self, offer: Offer) -> str:
-        self._check(offer)
-        wanted = hit_type_of(offer, self.environment)
-        kind = str(self._api.call("CreateHITType", **wanted)["HITTypeId"])
-        if self._topic:
-            told = specification(self._topic)
-            self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
-        return kind
-
-    def _check(self, offer: Offer) -> None:
-        """Refuse, before anything is made, what Mechanical Turk would refuse later or take otherwise."""
-        if offer.currency != "USD":
-            raise Refused(_("Mechanical Turk pays in US dollars, not in %s.") % offer.currency)
-        if self._is_amazons and urlsplit(offer.entry_url).scheme != "https":
-            message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
-            raise Refused(message)
-        if offer.days_to_review > MOST_DAYS_TO_REVIEW:
-            raise Refused(_("Mechanical Turk pays by itself after at most %s days.") % MOST_DAYS_TO_REVIEW)
-        if not 1 <= offer.days_open <= MOST_DAYS_OPEN:
-            raise Refused(_("Mechanical Turk offers work for 1 to %s days.") % MOST_DAYS_OPEN)

@@ -13,14 +13,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from recruitment.mturk.arrivals import ENTITY
 from recruitment.platforms import Hint, InvalidHook
 
 logger = logging.getLogger(__name__)
 EVENT_TYPES = ("AssignmentSubmitted", "AssignmentReturned", "AssignmentAbandoned", "HITReviewable")
 LEFT = ("AssignmentReturned", "AssignmentAbandoned")
 VERSION = "2014-08-15"
-ENTITY = re.compile(r"[A-Z0-9]{1,64}")
-CONFIRMATION = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com/\?[A-Za-z0-9=&:%._-]+")
+CONFIRMATION = "SubscriptionConfirmation"
+ADDRESS = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com/\?[A-Za-z0-9=&:%._-]+")
 USER = "tomannot"
 LONGEST_ID = 100
 
@@ -40,29 +41,22 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, password: str, topic: 
     given = headers.get("Authorization", "")
     if not password or not hmac.compare_digest(expected.encode(), given.encode()):
         raise InvalidHook(401, **{"WWW-Authenticate": 'Basic realm="tomannot"'})
-    url = confirmation_in(body, topic=topic)
-    if not url:
-        return read_notification(body, topic=topic)
-    logger.warning("Open this address to let SNS post notifications here: %s", url)
-    return None
+    return read_notification(body, topic=topic)
 
 
-def confirmation_in(body: bytes, *, topic: str) -> str:
-    """Return the address that confirms a subscription to our topic; empty if nothing asks for that."""
+def read_notification(body: bytes, *, topic: str) -> Hint | None:
+    """Return the hint in what SNS posts; None if it asks for a confirmation, whose address is logged.
+
+    Raise :class:`InvalidHook` for anything else.
+    """
     try:
         envelope = json.loads(body)
-        url = str(envelope["SubscribeURL"])
-        wanted = envelope["Type"] == "SubscriptionConfirmation" and envelope["TopicArn"] == topic
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return url if wanted and CONFIRMATION.fullmatch(url) else ""
-
-
-def read_notification(body: bytes, *, topic: str) -> Hint:
-    """Return the hint in what SNS posts. Raise :class:`InvalidHook` for anything else."""
-    try:
-        envelope = json.loads(body)
-        if envelope["Type"] != "Notification" or envelope["TopicArn"] != topic:
+        kind, is_ours = envelope["Type"], envelope["TopicArn"] == topic
+        if is_ours and kind == CONFIRMATION and ADDRESS.fullmatch(envelope["SubscribeURL"]):
+            url = envelope["SubscribeURL"]
+            logger.warning("Open this address to let SNS post notifications here: %s", url)
+            return None
+        if not is_ours or kind != "Notification":
             raise ValueError
         document = json.loads(envelope["Message"])
         event_id = document["EventDocId"]

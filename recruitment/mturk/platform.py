@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from django.conf import settings as site
@@ -18,13 +19,13 @@ from recruitment.models import Campaign, Visit
 from recruitment.mturk.arrivals import ASSIGNMENT, RECEIPT_FIELD, is_preview, read_mturk, submit_address
 from recruitment.mturk.notifications import read_hook
 from recruitment.mturk.terms import MANY_SEATS, bonus_fee, is_amazon, site_of
-from recruitment.platforms import CampaignDefaults, Hint, Platform, ReturnLink, Words
+from recruitment.platforms import Hint, Platform, ReturnLink, Words
 
 if TYPE_CHECKING:
     from recruitment.mturk.marketplace import MechanicalTurk
 
 MOST_COUNTRIES = 30
-"""As many as a requirement takes."""
+"""The most countries that a requirement takes."""
 
 
 class MechanicalTurkPlatform(Platform):
@@ -37,8 +38,9 @@ class MechanicalTurkPlatform(Platform):
         submission=pgettext_lazy("of Mechanical Turk", "Assignment"),
         posting="HIT",
     )
-    defaults = CampaignDefaults(
-        stories_per_visit=1, approved_percent=98, approved_work=10_000, countries="US"
+    notes = "recruitment/platform_notes/mturk.html"
+    defaults = MappingProxyType(
+        {"stories_per_visit": 1, "approved_percent": 98, "approved_work": 10_000, "countries": "US"}
     )
     unused_fields = ("screen_out_reward",)
     is_framed = True
@@ -57,26 +59,6 @@ class MechanicalTurkPlatform(Platform):
 
     def still_exists(self, environment: str) -> bool:
         return not is_amazon(site.MTURK[environment]["endpoint"])
-
-    def notes(self, environment: str) -> list[str]:
-        return [
-            _(
-                "This site speaks to an address of its own instead of Amazon’s, which closed Mechanical Turk "
-                "for good on 30 September 2026."
-            )
-            if self.still_exists(environment)
-            else _(
-                "Amazon closed Mechanical Turk for good on 30 September 2026. This works with nothing but a "
-                "test double of it, or with a site that speaks the same protocol."
-            ),
-            _("From ten people on the same HIT on, the fee on each reward is 40 % instead of 20 %."),
-            _("A HIT for fewer than ten people can never be widened to ten or more."),
-            _(
-                "We know who accepted work and did not hand it in only for your own HITs, and only with "
-                "notifications set up. Without them, nobody who left work is kept out of later HITs."
-            ),
-            _("Work that nobody decides about is approved automatically, and can no longer be rejected."),
-        ]
 
     def marketplace(self, environment: str, *, is_quick: bool = False) -> MechanicalTurk:
         from recruitment.mturk.marketplace import MechanicalTurk

@@ -61,13 +61,11 @@ class Review:
         return _work(found["Assignment"]) if found else None
 
     def approve(self, submission: str, *, person: str) -> None:
-        """Pay the reward of a submission to the worker who handed it in."""
         self._decide("ApproveAssignment", Status.APPROVED, submission, person, {})
 
     def reject(
         self, submission: str, *, person: str, reason: str, category: str = "", since: datetime | None = None
     ) -> None:
-        """Pay nothing for a submission, and tell its worker why."""
         feedback = {"RequesterFeedback": reason}
         self._decide("RejectAssignment", Status.REJECTED, submission, person, feedback)
 

@@ -88,7 +88,7 @@ CLAIMS = ["iss", "iat", "exp", "aud", "sub", "prolific"]
 CLOCKS_DIFFER = timedelta(seconds=30)
 KEYS_ARE_FRESH = timedelta(days=1)
 KEYS_ARE_KEPT = timedelta(days=2)
-"""How long old keys are used when new ones cannot be fetched."""
+"""The time for which old keys are used when new ones cannot be fetched."""
 SOONEST_AGAIN = timedelta(minutes=1)
 """Shortest time between two fetches: made-up key names must not cause one each."""
 

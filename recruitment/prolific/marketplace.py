@@ -13,42 +13,17 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.models import Environment, PlatformIdentity
+from accounts.models import Environment
+from recruitment import marketplace
 from recruitment.arrivals import Arrival
-from recruitment.marketplace import (
-    Estimate,
-    Group,
-    Marketplace,
-    NotConfigured,
-    Offer,
-    OnOffer,
-    PostingRequest,
-    Refused,
-    Unreachable,
-    Work,
-)
-from recruitment.prolific import review
+from recruitment.prolific import payloads, review
 from recruitment.prolific.arrivals import keys_of, read_signed
 from recruitment.prolific.client import API, NotFound, ProlificClient, unless
-from recruitment.prolific.payloads import (
-    SCREEN_OUT,
-    amount_of,
-    cents,
-    currencies_differ,
-    estimate_of,
-    filters_of,
-    internal_name,
-    problems_of,
-    study_of,
-    submissions_config,
-)
 from recruitment.prolific.review import Review
 
 
-class Prolific(Review, Marketplace):
+class Prolific(Review, marketplace.Marketplace):
     """A workspace of Prolific, by its API token. Raise ``NotConfigured`` without either."""
-
-    platform: str = PlatformIdentity.Platform.PROLIFIC
 
     def __init__(
         self,
@@ -65,7 +40,7 @@ class Prolific(Review, Marketplace):
     ) -> None:
         if not token or not workspace:
             infix = "" if environment == Environment.LIVE else "_REHEARSAL"
-            raise NotConfigured(
+            raise marketplace.NotConfigured(
                 _("There is no account on Prolific for this: set PROLIFIC%(infix)s_TOKEN and %(workspace)s.")
                 % {"infix": infix, "workspace": f"PROLIFIC{infix}_WORKSPACE"}
             )
@@ -80,38 +55,37 @@ class Prolific(Review, Marketplace):
 
     # -- money and groups
 
-    def estimate(self, offer: Offer) -> Estimate:
+    def estimate(self, offer: marketplace.Offer) -> marketplace.Estimate:
         """Return the cost as Prolific reckons it for this account, and what it would complain about."""
         balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
         total = Decimal(0)
         for reward in (offer.reward, offer.screen_out_reward):
             if reward is not None:
-                asked = {"reward": cents(reward), "total_available_places": offer.seats}
+                asked = {"reward": payloads.cents(reward), "total_available_places": offer.seats}
                 said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
-                total += amount_of(said["total_cost"])
-        currency, available = balance["currency_code"], amount_of(balance["available_balance"])
-        return estimate_of(offer, total=total, currency=currency, available=available)
+                total += payloads.amount_of(said["total_cost"])
+        currency, available = balance["currency_code"], payloads.amount_of(balance["available_balance"])
+        return payloads.estimate_of(offer, total=total, currency=currency, available=available)
 
     def balance(self) -> Decimal | None:
         """Return what the workspace holds, less what published studies may still cost."""
         said = self.client.get(f"/workspaces/{self.workspace}/balance/")
-        return amount_of(said["available_balance"])
+        return payloads.amount_of(said["available_balance"])
 
-    def ensure_group(self, group: Group, *, reference: str) -> str:
-        """Return the participant group of this name in the workspace, made if there is none."""
+    def ensure_group(self, group: marketplace.Group, *, reference: str) -> str:
         name = f"tomannot {reference} {group.value}"
         wanted = {"workspace_id": self.workspace, "name": name}
         found = self._groups(name)
         if not found:
             try:
                 self.client.post("/participant-groups/", wanted, repeatable=False)
-            except Unreachable as trouble:
+            except marketplace.Unreachable as trouble:
                 # It may have been made; the list tells. If it does not, the next request makes it.
                 if not self._groups(name):
                     raise trouble
             found = self._groups(name)
         if not found:
-            raise Unreachable(_("Prolific does not show the new participant group yet."))
+            raise marketplace.Unreachable(_("Prolific does not show the new participant group yet."))
         return min(found)
 
     def _groups(self, name: str) -> list[str]:
@@ -128,17 +102,19 @@ class Prolific(Review, Marketplace):
 
     # -- the study
 
-    def prepare(self, offer: Offer) -> str:
+    def prepare(self, offer: marketplace.Offer) -> str:
         """Return a draft, known again by its internal name and its address. Raise :class:`Refused`."""
-        fields = study_of(offer, self._filters(offer), project=self.project, signed=self.signs_addresses)
+        fields = payloads.study_of(
+            offer, self._filters(offer), project=self.project, signed=self.signs_addresses
+        )
         currency = self.client.get(f"/workspaces/{self.workspace}/balance/")["currency_code"]
         if currency != offer.currency:
-            raise Refused(currencies_differ(currency, offer), code="CURRENCY")
+            raise marketplace.Refused(payloads.currencies_differ(currency, offer), code="CURRENCY")
         found = self._find(offer, fields["external_study_url"])
         if found is None:
             try:
                 return str(self.client.post("/studies/", fields, repeatable=False)["id"])
-            except Unreachable as trouble:
+            except marketplace.Unreachable as trouble:
                 found = self._find(offer, fields["external_study_url"])
                 if found is None:
                     raise trouble
@@ -146,19 +122,19 @@ class Prolific(Review, Marketplace):
             self.client.patch(f"/studies/{found['id']}/", fields)
         return str(found["id"])
 
-    def _filters(self, offer: Offer) -> list[dict[str, Any]]:
-        if problems_of(offer):
+    def _filters(self, offer: marketplace.Offer) -> list[dict[str, Any]]:
+        if payloads.problems_of(offer):
             return []
         needs_names = offer.approved_percent is not None or offer.approved_work or offer.countries
         known = self.client.get("/filters/", workspace_id=self.workspace)["results"] if needs_names else []
-        return filters_of(offer, known)
+        return payloads.filters_of(offer, known)
 
-    def _find(self, offer: Offer, address: str) -> dict[str, Any] | None:
+    def _find(self, offer: marketplace.Offer, address: str) -> dict[str, Any] | None:
         """Return our study for the offer, if any: published ones before drafts, older drafts first."""
         named = [
             row["id"]
             for row in self.client.rows("/studies/")
-            if row.get("internal_name") == internal_name(offer)
+            if row.get("internal_name") == payloads.internal_name(offer)
         ]
         studies = [self._study(study_id) for study_id in named]
         ours = [study for study in studies if study["external_study_url"] == address]
@@ -171,7 +147,7 @@ class Prolific(Review, Marketplace):
         found: dict[str, Any] = self.client.get(f"/studies/{study_id}/")
         return found
 
-    def post(self, offer: Offer, remote_id: str, request: PostingRequest) -> str:
+    def post(self, offer: marketplace.Offer, remote_id: str, request: marketplace.PostingRequest) -> str:
         """Publish the study: the posting is the study itself."""
         self._move(remote_id, "PUBLISH", review.PUBLISHED)
         return remote_id
@@ -182,7 +158,7 @@ class Prolific(Review, Marketplace):
     def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
         """Start the study again. Prolific offers it until its places are taken, whatever ``until`` says."""
         if self._study(remote_id)["status"] == "COMPLETED":
-            raise Refused(
+            raise marketplace.Refused(
                 _("The study is over on Prolific. More places let people begin again."), code="OVER"
             )
         self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
@@ -199,7 +175,7 @@ class Prolific(Review, Marketplace):
         if status in settled:
             return
         if status == "PUBLISHING" and action != "PUBLISH":
-            raise Unreachable(_("Prolific is still publishing the study."), maybe_done=False)
+            raise marketplace.Unreachable(_("Prolific is still publishing the study."), maybe_done=False)
         with unless(lambda: self._study(study_id)["status"] in settled):
             self.client.post(f"/studies/{study_id}/transition/", {"action": action}, repeatable=True)
 
@@ -211,32 +187,34 @@ class Prolific(Review, Marketplace):
         places: dict[str, Any] = {"total_available_places": seats}
         codes = study.get("completion_codes") or []
         screening = [
-            code["code"] for code in codes if SCREEN_OUT in (one["action"] for one in code["actions"])
+            code["code"]
+            for code in codes
+            if payloads.SCREEN_OUT in (one["action"] for one in code["actions"])
         ]
         if screening:
-            slots = {"action": SCREEN_OUT, "slots": seats}
+            slots = {"action": payloads.SCREEN_OUT, "slots": seats}
             places["completion_codes"] = [{"code": screening[0], "actions": [slots]}]
         with unless(lambda: int(self._study(remote_id)["total_available_places"]) >= seats):
             self.client.patch(f"/studies/{remote_id}/", places)
 
     def limit_concurrency(self, remote_id: str, most: int) -> None:
         """Set ``max_concurrent_submissions``, which Prolific also takes after publishing."""
-        config = submissions_config(is_test=False) | {"max_concurrent_submissions": most}
+        config = payloads.submissions_config(is_test=False) | {"max_concurrent_submissions": most}
         self.client.patch(f"/studies/{remote_id}/", {"submissions_config": config})
 
-    def on_offer(self, remote_id: str, postings: Collection[str]) -> OnOffer:
+    def on_offer(self, remote_id: str, postings: Collection[str]) -> marketplace.OnOffer:
         status = self._study(remote_id)["status"]
         if status in review.RECRUITING:
-            return OnOffer.OPEN
-        return OnOffer.OVER if status in review.OVER else OnOffer.PAUSED
+            return marketplace.OnOffer.OPEN
+        return marketplace.OnOffer.OVER if status in review.OVER else marketplace.OnOffer.PAUSED
 
     # -- people's work
 
-    def work(self, remote_id: str, posting: str) -> list[Work]:
+    def work(self, remote_id: str, posting: str) -> list[marketplace.Work]:
         rows = self.client.rows("/submissions/", study=remote_id, ordering="started_at")
         return [review.work_of(row, study=remote_id) for row in rows]
 
-    def one_work(self, submission: str) -> Work | None:
+    def one_work(self, submission: str) -> marketplace.Work | None:
         """Ask once and briefly: a participant waits for the page."""
         try:
             return review.work_of(self._quick.get(f"/submissions/{submission}/"))

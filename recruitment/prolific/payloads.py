@@ -35,16 +35,16 @@ def amount_of(said: Decimal | int | str) -> Decimal:
     return (Decimal(said) / 100).quantize(CENT, ROUND_HALF_UP)
 
 
-def per_hour(reward: Decimal, seconds: Decimal | float) -> Decimal:
+def per_hour(reward: Decimal, seconds: float) -> Decimal:
     """Return the pay for an hour's work, rounded down: no pay reaches a floor by rounding."""
     return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_DOWN)
 
 
-def pay_warning(reward: Decimal, currency: str, seconds: Decimal | float | None) -> str:
+def pay_warning(reward: Decimal, currency: str, seconds: float) -> str:
     """Return why Prolific would complain about the pay; empty if it would not.
 
     ``seconds`` is what the work takes: what is expected before there is any, then the median of what
-    people really took. None, where nobody has worked yet.
+    people really took.
     """
     least = LEAST_PER_HOUR.get(currency)
     if least is None or not seconds or per_hour(reward, seconds) >= least:

@@ -23,18 +23,7 @@ from recruitment.links import campaign_address
 from recruitment.marketplace import MarketplaceError, NotConfigured, Terms
 from recruitment.models import Campaign, Visit
 from recruitment.platforms import Hint, InvalidHook, Platform, ReturnLink, Words, marketplace_of
-from recruitment.prolific.arrivals import (
-    IDS,
-    PARTICIPANTS_SITE,
-    SESSION,
-    TOKEN,
-    ExpiredSignature,
-    InvalidSignature,
-    completion_url,
-    is_id,
-    participants_site,
-    read_claim,
-)
+from recruitment.prolific import arrivals
 from recruitment.prolific.client import API, ProlificClient
 from recruitment.prolific.marketplace import Prolific
 from recruitment.prolific.payloads import REVIEW_DAYS, pay_warning, problems_of
@@ -70,7 +59,7 @@ def read_hook(headers: Mapping[str, str], body: bytes, *, secret: str) -> Hint:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidHook(403) from error
     event_id = headers.get(EVENT_ID, "")
-    if not isinstance(resource, str) or not is_id(resource) or not 0 < len(event_id) <= LONGEST_ID:
+    if not isinstance(resource, str) or not arrivals.is_id(resource) or not 0 < len(event_id) <= LONGEST_ID:
         raise InvalidHook(403)
     return Hint(event_id, (resource,))
 
@@ -109,13 +98,13 @@ def identify(campaign: Campaign, parameters: Mapping[str, str], *, now: datetime
     """
     platform = _platform(campaign)
     signed, is_new = None, False
-    if TOKEN in parameters and platform:
+    if arrivals.TOKEN in parameters and platform:
         signed, is_new = _signed(platform, campaign, parameters, now=now)
     elif platform and platform.signs_addresses:
         raise CannotArrive(ArrivalProblem.NOT_PROVEN)
     if signed and is_new:
         return signed, True
-    arrival = signed or read_claim(parameters)
+    arrival = signed or arrivals.read_claim(parameters)
     is_theirs = platform is not None and _is_confirmed(platform, campaign, arrival, now=now)
     # Where addresses are signed, one whose signature could not be read proves nothing by itself.
     lacks_signature = platform is not None and platform.signs_addresses and signed is None
@@ -139,18 +128,20 @@ def _signed(
     """
     is_new = True
     try:
-        claim = platform.signed_arrival(parameters[TOKEN], entry_url=campaign_address(campaign), now=now)
-    except ExpiredSignature as error:  # somebody has loaded the page again
-        if SESSION not in parameters:
+        claim = platform.signed_arrival(
+            parameters[arrivals.TOKEN], entry_url=campaign_address(campaign), now=now
+        )
+    except arrivals.ExpiredSignature as error:  # somebody has loaded the page again
+        if arrivals.SESSION not in parameters:
             raise CannotArrive(ArrivalProblem.OUT_OF_DATE) from error
         claim, is_new = error.claim, False
-    except InvalidSignature as error:
+    except arrivals.InvalidSignature as error:
         raise CannotArrive(ArrivalProblem.NOT_PROVEN) from error
     except MarketplaceError:
         logger.warning("Prolific's keys cannot be had, so that a signed address could not be read.")
         return None, False
-    said = {name: parameters[name].strip().lower() for name in IDS if name in parameters}
-    if said.items() - zip(IDS, (claim.person, claim.posting, claim.remote_id), strict=True):
+    said = {name: parameters[name].strip().lower() for name in arrivals.IDS if name in parameters}
+    if said.items() - zip(arrivals.IDS, (claim.person, claim.posting, claim.remote_id), strict=True):
         raise CannotArrive(ArrivalProblem.NOT_PROVEN)
     return claim, is_new
 
@@ -201,6 +192,7 @@ class ProlificPlatform(Platform):
             "that the matter is settled."
         ),
     )
+    notes = "recruitment/platform_notes/prolific.html"
     has_one_posting = True
     excludes_unfinished = False  # people may return work at any time without it being held against them
     limits_concurrency = True
@@ -218,17 +210,6 @@ class ProlificPlatform(Platform):
         "Prolific may refuse to overturn it; then its own pages, or its support, are the way to do it."
     )
     bonus_fee_note = gettext_lazy("Prolific takes its fee on top.")
-
-    def notes(self, environment: str) -> list[str]:
-        return [
-            _("The test is a study of its own that pays everybody who takes it, passed or not."),
-            _("Completion codes are the same for everybody and prove nothing; work is checked by its id."),
-            _("Before work is rejected, the person is asked to return it and has three days to do so."),
-            _("What was returned or ran out of time on Prolific can never be approved there."),
-            _("What nobody decides about is approved by Prolific after 21 days."),
-            _("A study is offered until its places are taken, or until you pause or end the campaign."),
-            _("There is no sandbox: rehearse in a workspace of its own."),
-        ]
 
     def marketplace(self, environment: str, *, is_quick: bool = False) -> Prolific:
         account: dict[str, Any] = site.PROLIFIC[environment]
@@ -261,10 +242,10 @@ class ProlificPlatform(Platform):
         pays_at_once = campaign.screen_out_reward is not None  # and whoever found no work waits for a word
         if ending is Ending.SCREENED_OUT or (ending is Ending.NO_WORK and not pays_at_once):
             code = campaign.screen_out_code or code
-        return ReturnLink(completion_url(code, api=_api(campaign)), code=code)
+        return ReturnLink(arrivals.completion_url(code, api=_api(campaign)), code=code)
 
     def return_link(self, campaign: Campaign) -> ReturnLink:
-        return ReturnLink(f"{participants_site(_api(campaign))}/submissions", is_return=True)
+        return ReturnLink(f"{arrivals.participants_site(_api(campaign))}/submissions", is_return=True)
 
     def problems_of(self, terms: Terms) -> list[str]:
         return problems_of(terms)
@@ -273,7 +254,11 @@ class ProlificPlatform(Platform):
         return pay_warning(reward, currency, seconds)
 
     def work_page(self, posting: str) -> str:
-        return f"{PARTICIPANTS_SITE}/researcher/workspaces/studies/{posting}/submissions" if posting else ""
+        return (
+            f"{arrivals.PARTICIPANTS_SITE}/researcher/workspaces/studies/{posting}/submissions"
+            if posting
+            else ""
+        )
 
     def read_hook(self, headers: Mapping[str, str], body: bytes, *, environment: str) -> Hint:
         return read_hook(headers, body, secret=site.PROLIFIC_WEBHOOK_SECRETS.get(environment, ""))

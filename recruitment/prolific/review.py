@@ -78,7 +78,7 @@ CATEGORIES: Mapping[str, Promise] = {
 RETURN_WAIT = timedelta(days=3)
 """Time to return a submission before it is rejected."""
 BONUS_WAIT = timedelta(days=1)
-"""How long to look for a bonus that may have been paid: Prolific pays within minutes."""
+"""Time to look for a bonus that may have been paid: Prolific pays within minutes."""
 
 
 class Review:
@@ -88,7 +88,6 @@ class Review:
     _now: Callable[[], datetime]
 
     def approve(self, submission: str, *, person: str) -> None:
-        """Pay the reward."""
         self._decide(submission, person, Status.APPROVED, {"action": "APPROVE"})
 
     def approve_all(self, submissions: Sequence[str]) -> None:

@@ -21,13 +21,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Enrollment, Story, Study, WorkSession
 from annotation.queries import passed_in
-from recruitment.campaigns import (
-    HourlyPay,
-    has_story_for_newcomers,
-    hourly_pay,
-    people_with_every_story,
-    people_with_items,
-)
+from recruitment import campaigns
 from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Group, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.models.payments import DECIDING, ELSEWHERE
@@ -90,7 +84,7 @@ def _decision_from(found: list[Payment]) -> Decision | None:
 
 DAY, HOUR = Value(timedelta(days=1)), timedelta(hours=1)
 OVERTURNED_WITHIN = timedelta(days=30)
-"""How long after the hand-in a rejection can be overturned: Mechanical Turk's rule."""
+"""Time after the hand-in in which a rejection can be overturned: Mechanical Turk's rule."""
 
 
 AT_ONCE = 1000
@@ -132,7 +126,7 @@ def postings_to_ask(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
     visits = unsettled_visits(campaign)
     waits_for_somebody = Q(session__state=WorkSession.State.CONFIRMED) | Q(decided_manually=True)
     is_open = Q(pk__in=visits.exclude(waits_for_somebody).values("posting"))
-    waits = Q(pk__in=visits.values("posting")) & (Q(synced_at=None) | Q(synced_at__lte=now - HOUR))
+    waits = Q(pk__in=visits.values("posting")) & _not_lately(now)
     return postings.filter(is_open | waits).order_by(F("synced_at").asc(nulls_first=True), "number")
 
 
@@ -147,8 +141,11 @@ def other_postings(campaign: Campaign, *, now: datetime) -> QuerySet[Posting]:
     )
     postings = Posting.objects.filter(campaign=campaign).exclude(remote_id="")
     open_ones = postings.annotate(decided=Count("submissions", filter=decided)).filter(decided__lt=F("seats"))
-    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
-    return open_ones.filter(not_lately).order_by(F("synced_at").asc(nulls_first=True), "number")
+    return open_ones.filter(_not_lately(now)).order_by(F("synced_at").asc(nulls_first=True), "number")
+
+
+def _not_lately(now: datetime) -> Q:
+    return Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
 
 
 def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
@@ -286,8 +283,7 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     rejected = Submission.objects.filter(
         campaign=OuterRef("pk"), status=Submission.Status.REJECTED, submitted_at__gt=now - OVERTURNED_WITHIN
     )
-    not_lately = Q(synced_at=None) | Q(synced_at__lte=now - HOUR)
-    lately = not_lately & (Q(until__gte=now) | Exists(rejected))
+    lately = _not_lately(now) & (Q(until__gte=now) | Exists(rejected))
     ended = Q(state=Campaign.State.ENDED) & (waiting | lately)
     return (
         Campaign.objects.annotate(until=until)
@@ -304,14 +300,14 @@ class Median(Aggregate):
     template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
 
 
-def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
+def hourly_pay_of(campaign: Campaign) -> campaigns.HourlyPay | None:
     """Return the campaign's pay per hour, from arrival to hand-in, of confirmed whole submissions."""
     confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
     times = confirmed.filter(handed_in_at__isnull=False)
     took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
     found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
     median = found["median"].total_seconds() if found["median"] else 0.0
-    return hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
+    return campaigns.hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
 
 
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
@@ -365,15 +361,18 @@ def to_join(study: Study) -> QuerySet[Visit]:
 def done_with_stories(study: Study) -> QuerySet[Enrollment]:
     """Return people who get no more stories: suspended, gone, at their limit, or done with all free ones.
 
-    In a study with a design also people with their load, or without a free item of a stratum that they lack.
+    In a study with a design also people with their load, or without a free item of a stratum that they lack;
+    in one for named people those who hold nothing.
 
     While no story is free the campaign pauses, and only those leave who have had all.
     """
-    stories = Story.objects.main().filter(study=study)
+    stories = Story.objects.wanted().filter(study=study)
     free = stories.filter(has_free_slot=True)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
-    if study.stratum_field:
-        working = people_with_items(study, free if has_story_for_newcomers(study) else stories)
+    if study.stratum_field or study.only_given:
+        working = campaigns.people_with_items(
+            study, free if campaigns.has_story_for_newcomers(study) else stories
+        )
         return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
-    had_all = people_with_every_story(free if free.exists() else stories, study=study)
+    had_all = campaigns.people_with_every_story(free if free.exists() else stories, study=study)
     return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))

@@ -7,17 +7,10 @@ from django.template import Context
 
 from annotation.access import page_url, work_session
 from annotation.models import Enrollment
+from recruitment import queries
 from recruitment.links import personal_link
 from recruitment.models import Campaign, JoinLink
 from recruitment.platforms import Words, platform_of
-from recruitment.queries import (
-    completion_of,
-    has_tested,
-    leave_address_of,
-    stories_to_complete,
-    unpaid_of,
-    visit_of,
-)
 from recruitment.visit_endings import UNFINISHED, ending_of, outcome_of
 from tomannot import clock
 
@@ -35,11 +28,11 @@ def finish(
     offer = _offer(context)
     if offer:
         return offer
-    found = completion_of(enrollment)
+    found = queries.completion_of(enrollment)
     return {
         "completion": found,
         "quiet": quiet,
-        "way_out": leave_address_of(enrollment) if way_out and not found else None,
+        "way_out": queries.leave_address_of(enrollment) if way_out and not found else None,
         "finish_url": page_url(context["request"], "link:hand_in"),
     }
 
@@ -47,7 +40,7 @@ def finish(
 @register.simple_tag
 def gives_code(enrollment: Enrollment) -> int:
     """Return how many stories complete the study for a completion code; 0 in studies without one."""
-    return stories_to_complete(enrollment.study_id)
+    return queries.stories_to_complete(enrollment.study_id)
 
 
 @register.simple_tag
@@ -59,8 +52,7 @@ def may_owe_code(enrollment: Enrollment) -> bool:
 @register.simple_tag(takes_context=True)
 def screening_campaign(context: Context) -> Campaign | None:
     """Return the campaign of this visit if it pays less for a test that is not passed, else None."""
-    session = work_session(context["request"])
-    visit = visit_of(session) if session else None
+    visit = queries.visit_of(work_session(context["request"]))
     return visit.campaign if visit and visit.campaign and visit.campaign.screen_out_reward else None
 
 
@@ -72,8 +64,8 @@ def finish_early(context: Context, enrollment: Enrollment) -> dict[str, Any]:
     if session:
         url = f"{page_url(request, 'link:hand_in')}?{UNFINISHED}" if session.stories_submitted else ""
         return {"finish_url": url, "hands_in": True}
-    least = stories_to_complete(enrollment.study_id)
-    if not least or not (stories or has_tested(enrollment)):
+    least = queries.stories_to_complete(enrollment.study_id)
+    if not least or not (stories or queries.has_tested(enrollment)):
         return {"finish_url": ""}
     missing = max(0, least - stories)
     too_few = missing > context["progress"]["left"]
@@ -96,7 +88,7 @@ def own_link(context: Context, enrollment: Enrollment) -> dict[str, Any]:
 @register.inclusion_tag("recruitment/_unpaid.html")
 def unpaid(enrollment: Enrollment) -> dict[str, Any]:
     """Show what a platform still owes the person: it cannot be paid after their data are deleted."""
-    return {"unpaid": unpaid_of(enrollment.annotator)}
+    return {"unpaid": queries.unpaid_of(enrollment.annotator)}
 
 
 @register.filter
@@ -108,7 +100,7 @@ def _offer(context: Context) -> dict[str, Any] | None:
     """Return how the visit ends; None for a visit that is not paid by the submission."""
     request = context["request"]
     session = work_session(request)
-    visit = visit_of(session) if session else None
+    visit = queries.visit_of(session)
     if visit is None or visit.campaign is None:
         return None
     outcome = outcome_of(visit)

@@ -1,47 +1,23 @@
 """Pages of personal links: arriving, joining, and getting the link by e-mail."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import get_language, gettext as _, gettext_lazy, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
+from accounts import rate_limits
 from accounts.actions import AddressTaken, AskedToBeForgotten, Erased
 from accounts.models import PlatformIdentity
-from accounts.rate_limits import (
-    ASKED_BY_CLIENT,
-    ASKED_BY_ENROLLMENT,
-    ASKED_FOR_ADDRESS,
-    NEW_ENROLLMENTS,
-    client_of,
-    count_try,
-    retry_at,
-)
-from annotation.access import (
-    LinkProblem,
-    known_person_page,
-    link_problem,
-    page_url,
-    rate_limited,
-    revoked_link,
-    wrong_link,
-)
+from annotation import access, tokens
 from annotation.actions import choose_language
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
 from annotation.rules import REASON_BY_STUDY_STATE, UNDECIDED, Refusal
-from annotation.tokens import (
-    ExpiredToken,
-    InvalidToken,
-    is_digest_of,
-    read_address_token,
-    read_personal_token,
-)
 from annotation.views.common import message, page
 from recruitment import actions, queries
 from recruitment.errors import CannotJoin, InvalidAddress, NotQueued
@@ -60,16 +36,14 @@ NOT_QUEUED = gettext_lazy("We couldn’t send the mail. Please try again in a wh
 def arrive(request: HttpRequest, token: str) -> HttpResponse:
     """Welcome the owner of a personal link; start the visit on POST. A GET changes nothing."""
     try:
-        claim = read_personal_token(token)
-    except InvalidToken:
-        return wrong_link(request, token)
-    enrollment = (
-        Enrollment.objects.select_related("study", "annotator").filter(pk=claim.enrollment_id).first()
-    )
+        enrollment_id, link_key = tokens.read_personal_token(token)
+    except tokens.InvalidToken:
+        return access.wrong_link(request, token)
+    enrollment = Enrollment.objects.select_related("study", "annotator").filter(pk=enrollment_id).first()
     if enrollment is None:
-        return link_problem(request, LinkProblem.GONE)
-    if enrollment.link_key != claim.link_key or enrollment.annotator.erased_at:
-        return revoked_link(request, enrollment)
+        return access.link_problem(request, access.LinkProblem.GONE)
+    if enrollment.link_key != link_key or enrollment.annotator.erased_at:
+        return access.revoked_link(request, enrollment)
     if enrollment.state in UNDECIDED and enrollment.study.state in REASON_BY_STUDY_STATE:
         return _closed(request, enrollment.study, queries.leave_address_of(enrollment))
     if "language" in request.POST:
@@ -82,7 +56,6 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         "study": enrollment.study,
         "state": enrollment.state,
         "joined": enrollment.annotator.identities.filter(platform=queries.LINK).exists(),
-        "form_action": request.path,
         "language_url": request.path,
     }
     with override(enrollment.language or get_language() or settings.LANGUAGE_CODE):
@@ -91,41 +64,34 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @require_GET  # it may create an enrollment, so no HEAD
-@rate_limited
+@access.rate_limited
 def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Enroll a participant who came by the join link, and redirect to their link, which hides their id."""
     link = JoinLink.objects.select_related("study").filter(study__slug=slug).first()
     if link is None:
-        return wrong_link(request)
+        return access.wrong_link(request)
     participant = read_participant(request.GET.get(link.parameter))
     if participant is None:
-        said = {
-            "study": link.study,
-            "heading": _("We cannot see who you are"),
-            "text": _(
-                "Open this link from the site that sent you: that site adds your id to it. Go back there "
-                "and open the link again. If that doesn’t help, write to the researchers."
-            ),
-            "way_out": queries.leave_address_by(link, participant=None),
-        }
+        way_out = queries.leave_address_by(link, participant=None)
+        said = {"study": link.study, "way_out": way_out, "is_unknown": True}
         return render(request, "recruitment/no_way_in.html", said, status=400)
     now = clock.now()
     is_new = link.study.state == Study.State.OPEN and not queries.came_by(link, participant).exists()
     if is_new:
-        count_try(NEW_ENROLLMENTS, client_of(request), now=now)
+        rate_limits.count_try(rate_limits.NEW_ENROLLMENTS, rate_limits.client_of(request), now=now)
     try:
         enrollment = actions.join(link=link, participant=participant, now=now)
     except CannotJoin:
         return _closed(request, link.study, queries.leave_address_by(link, participant=participant))
     except AskedToBeForgotten:
-        return link_problem(request, LinkProblem.FORGOTTEN)
+        return access.link_problem(request, access.LinkProblem.FORGOTTEN)
     return redirect(personal_path(enrollment))
 
 
 @csrf_exempt  # reads no cookie and changes nothing: it sends a mail to an address its owner confirmed
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@rate_limited
+@access.rate_limited
 def again(request: HttpRequest) -> HttpResponse:
     """Send somebody their personal links. The page is the same whether or not the address is known."""
     return answer_request_for_mail(
@@ -151,10 +117,10 @@ def answer_request_for_mail(
         context = {"email": given, "email_error": _("This is not an e-mail address.")}
         return render(request, template, context, status=422)
     now = clock.now()
-    count_try(ASKED_BY_CLIENT, client_of(request), now=now)
+    rate_limits.count_try(rate_limits.ASKED_BY_CLIENT, rate_limits.client_of(request), now=now)
     # A stranger may have used up the address's limit: say the same; its owner has the earlier mails.
     try:
-        if not retry_at(ASKED_FOR_ADDRESS, kind + address, now=now):
+        if not rate_limits.retry_at(rate_limits.ASKED_FOR_ADDRESS, kind + address, now=now):
             send(address)
     except NotQueued:
         context = {"email": given, "email_error": str(NOT_QUEUED)}
@@ -168,33 +134,26 @@ def answer_request_for_mail(
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm an e-mail address on POST, by the link in the mail. A GET changes nothing."""
     try:
-        identity_id, digest = read_address_token(token)
-        if not is_digest_of(digest, PlatformIdentity.objects.get(pk=identity_id).person):
+        identity_id, digest = tokens.read_address_token(token)
+        if not tokens.is_digest_of(digest, PlatformIdentity.objects.get(pk=identity_id).person):
             raise PlatformIdentity.DoesNotExist
         if request.method == "POST":
             actions.confirm_address(identity_id=identity_id, now=clock.now())
         confirmed = PlatformIdentity.objects.get(pk=identity_id).confirmed_at is not None
-    except ExpiredToken:
-        return _unconfirmed(request, _("This mail has expired. Enter your address again on “Your account”."))
-    except InvalidToken:
-        return wrong_link(request)
+    except tokens.ExpiredToken:
+        return _unconfirmed(request, "expired")
+    except tokens.InvalidToken:
+        return access.wrong_link(request)
     except PlatformIdentity.DoesNotExist:
-        return _unconfirmed(request, _("The address has been changed or removed since this mail was sent."))
+        return _unconfirmed(request, "removed")
     except AddressTaken:
-        return _unconfirmed(
-            request,
-            _(
-                "This address already belongs to another account here. If that account is yours too, have "
-                "its link sent to you and continue there. Otherwise enter another address on “Your account”."
-            ),
-            [{"label": _("Send me my link again"), "url": reverse("link:again")}],
-        )
-    return render(request, "recruitment/confirm.html", {"confirmed": confirmed, "form_action": request.path})
+        return _unconfirmed(request, "taken")
+    return render(request, "recruitment/confirm.html", {"confirmed": confirmed})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@known_person_page
-@rate_limited
+@access.known_person_page
+@access.rate_limited
 def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show, store or remove the annotator's e-mail address."""
     if enrollment.annotator.erased_at:
@@ -209,16 +168,19 @@ def address(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     except InvalidAddress:
         return _address(request, enrollment, given, _("This is not an e-mail address."))
     now = clock.now()
-    counted = ((ASKED_BY_ENROLLMENT, str(enrollment.pk)), (ASKED_BY_CLIENT, client_of(request)))
-    for limit, whom in (*counted, (ASKED_FOR_ADDRESS, cleaned)) if cleaned else ():
-        count_try(limit, whom, now=now, what=_("Too many mails were requested."))
+    counted = (
+        (rate_limits.ASKED_BY_ENROLLMENT, str(enrollment.pk)),
+        (rate_limits.ASKED_BY_CLIENT, rate_limits.client_of(request)),
+    )
+    for limit, whom in (*counted, (rate_limits.ASKED_FOR_ADDRESS, cleaned)) if cleaned else ():
+        rate_limits.count_try(limit, whom, now=now, what=_("Too many mails were requested."))
     try:
         actions.give_address(enrollment=enrollment, address=cleaned, language=get_language() or "", now=now)
     except Erased:
         return _forgotten(request, enrollment)
     except NotQueued:
         return _address(request, enrollment, given, str(NOT_QUEUED), status=503)
-    return redirect(page_url(request, "link:address"))
+    return redirect(access.page_url(request, "link:address"))
 
 
 def _address(
@@ -233,7 +195,6 @@ def _address(
         "email": given,
         "email_error": error,
         "sends_mail": settings.SENDS_MAIL,
-        "form_action": request.path,
     }
     return page(request, enrollment, "recruitment/address.html", context, status=status if error else 200)
 
@@ -246,20 +207,13 @@ def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return message(request, enrollment, _("Your personal data has been deleted"), text, status=409)
 
 
-def _unconfirmed(request: HttpRequest, text: str, ways_on: Sequence[dict[str, str]] = ()) -> HttpResponse:
-    said = {"heading": _("The address was not confirmed"), "text": text, "actions": ways_on}
-    return render(request, "pages/message.html", said, status=410)
+def _unconfirmed(request: HttpRequest, problem: str) -> HttpResponse:
+    return render(request, "recruitment/unconfirmed.html", {"problem": problem}, status=410)
 
 
 def _closed(request: HttpRequest, study: Study, way_out: str | None) -> HttpResponse:
     """Say that nobody new can join: the study is not open, or the link is full."""
-    said: dict[str, object] = {"study": study, "way_out": way_out}
-    if study.state in REASON_BY_STUDY_STATE:
-        closed = refusal_page(Refusal(REASON_BY_STUDY_STATE[study.state]))
-        said |= {"heading": closed.title, "text": closed.text}
-    else:
-        said |= {
-            "heading": _("Enough people have joined"),
-            "text": _("Nobody new can join by this link any more. Thank you for your interest."),
-        }
+    reason = REASON_BY_STUDY_STATE.get(study.state)
+    closed = refusal_page(Refusal(reason)) if reason else None
+    said = {"study": study, "way_out": way_out, "closed": closed}
     return render(request, "recruitment/no_way_in.html", said)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.rate_limits import CAMPAIGN_VISITS, REFUSED_VISITS, RateLimited, client_of, count_try, used_up
 from annotation import queries as annotation_queries
 from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
-from annotation.models import ConsentText, Enrollment, WorkSession
+from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
 from annotation.views.common import closing_url, continue_link, page
 from recruitment import actions, queries, visit_endings
@@ -67,7 +67,7 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if _is_prefetched(request):
         return HttpResponse(status=503)
     session, now = work_session(request), clock.now()
-    visit = queries.visit_of(session) if session else None
+    visit = queries.visit_of(session)
     if visit is None:
         return _code(request, enrollment)
     if visit.replaced_at:  # the participant took the same assignment again
@@ -90,19 +90,14 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     ending = Ending.PARTIAL if ending == Ending.GO_ON else ending
     if ending.is_work and annotation_queries.owes_closing_answer(enrollment):
         return redirect(closing_url(request))
-    return _way_back(request, enrollment, visit, session, ending, now=now)
+    return _way_back(request, enrollment, visit, ending, now=now)
 
 
 def _way_back(
-    request: HttpRequest,
-    enrollment: Enrollment,
-    visit: Visit,
-    session: WorkSession,
-    ending: Ending,
-    *,
-    now: datetime,
+    request: HttpRequest, enrollment: Enrollment, visit: Visit, ending: Ending, *, now: datetime
 ) -> HttpResponse:
     """Show the way back to the platform, and record that a visit with work was sent there."""
+    session = visit.session
     assert visit.campaign is not None  # only visits for campaigns have a work session
     link = platform_of(visit.campaign).hand_in_link(visit, ending)
     if link and ending.is_work:
@@ -167,8 +162,7 @@ def _preview(campaign: Campaign) -> dict[str, Any]:
         "study": campaign.study,
         "campaign": campaign,
         "lets_somebody_in": lets_in(campaign)
-        and (campaign.purpose == Campaign.Purpose.TEST or has_story_for_newcomers(campaign.study)),
-        "is_test": campaign.purpose == Campaign.Purpose.TEST,
+        and (campaign.is_test or has_story_for_newcomers(campaign.study)),
         "hourly": advertised_pay(campaign.reward, campaign.minutes_expected),
         "questions": protocol.questions,
         "example_parts": max((example.parts for example in examples), key=len, default=()),
@@ -198,9 +192,7 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) 
     """Say why the arrival is refused and how to get back. Log it; change nothing."""
     now = clock.now()
     count_try(REFUSED_VISITS, client_of(request), now=now)
-    actions.record_refused_visit(
-        study=campaign.study, problem=problem, campaign_number=campaign.number, now=now
-    )
+    actions.record_refused_visit(campaign=campaign, problem=problem, now=now)
     context = {
         "study": campaign.study,
         "campaign": campaign,
@@ -212,6 +204,5 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) 
 
 
 def _is_prefetched(request: HttpRequest) -> bool:
-    """Return True if the browser only prefetches the page."""
     said = f"{request.headers.get('Sec-Purpose', '')} {request.headers.get('Purpose', '')}".lower()
     return any(word in said for word in PREFETCHED)

@@ -31,10 +31,16 @@
   // do not run, the questions stand below each other, as they do on wider screens.
   const phone = matchMedia("(max-width: 30rem)");
   const CHOSEN = ":checked:not([value=''])"; // a radio button, or an option of a list that is an answer
-  const isOpen = (row) => !one(CHOSEN, row);
+  const WORDS = "textarea[name]:not(:placeholder-shown)"; // words were written
+  // What may be left open counts as open until it was looked at.
+  const isOpen = (row) => {
+    const mayStay = row.matches("[data-optional]") && (!phone.matches || row.closest(".question--seen"));
+    return !row.closest("[hidden]") && !mayStay && !one(`${CHOSEN}, ${WORDS}`, row);
+  };
   const show = (question) => {
     const form = question.closest("[data-answers]");
     const shown = question.dataset.shows.split(" ");
+    question.classList.add("question--seen");
     for (const other of all("[data-question]", form)) other.classList.toggle("question--now", other === question);
     for (const part of all("[data-part]", form)) part.classList.toggle("is-off", !shown.includes(part.dataset.part));
     label(form);
@@ -47,9 +53,11 @@
     const steps = one("[data-steps]", form);
     all("[data-question]", form).forEach((question, at) => {
       const step = steps.children[at] ?? steps.appendChild(document.createElement("button"));
-      const chosen = all("input:checked + label span", question).map((answer) => answer.textContent);
-      const answer = chosen.length === all("[data-row]", question).length ? chosen.join(", ") : "";
+      const told = (answer) => answer.value ?? answer.textContent;
+      const chosen = all(`input:checked + label span, ${WORDS}`, question).map(told);
+      const answer = chosen.length >= all("[data-row]", question).length ? chosen.join(", ").slice(0, 12) : "";
       step.type = "button";
+      step.hidden = question.hidden;
       step.className = answer ? "step step--answered" : "step";
       step.textContent = `${at + 1} ${answer}`;
       step.ariaLabel = `${steps.dataset.steps} ${at + 1} ${answer}`.trim();
@@ -63,7 +71,20 @@
     const { note } = list.closest(".lists").dataset;
     list.parentNode.dataset.note = option && !option.selected ? `${note} ${option.text}` : "";
   };
+  // A question that depends on an earlier answer is there once that was given.
+  const showDependent = (form) => {
+    for (const row of all("[data-after]", form)) {
+      const [question, ...options] = row.dataset.after.split(" ");
+      const asked = options.includes(one(`[name="${CSS.escape(question)}"]:checked:enabled`, form)?.value);
+      hide(row.closest("[data-question]"), !asked);
+      for (const field of all("input, textarea", row)) {
+        field.disabled = !asked;
+        field.required = asked && !row.matches("[data-optional]");
+      }
+    }
+  };
   const begin = (form, { restored } = {}) => {
+    showDependent(form);
     for (const list of all(".lists select", form)) markChanged(list);
     const rows = all("[data-row]", form);
     const several = all("[data-question]", form).length > 1;
@@ -81,16 +102,16 @@
     if (error) goTo(document.getElementById(error.hash.slice(1)));
     if (target.closest(".option label")) tapped = target.closest("label").control;
     else if (target === tapped && form.matches(".stepped") && phone.matches) {
+      showDependent(form); // the change is announced after the click
       const rows = all("[data-row]", form);
       const next = rows.slice(rows.indexOf(target.closest("[data-row]"))).find(isOpen) ?? rows.find(isOpen);
       if (next && next.closest("[data-question]") !== target.closest("[data-question]")) goTo(next);
     }
   });
   document.addEventListener("change", ({ target }) => {
-    const form = target.closest("[data-answers].stepped");
-    if (form) label(form);
-    const answers = target.closest("[data-answers]");
-    if (answers) answers.dataset.touched = "yes";
+    const form = target.closest("[data-answers]");
+    if (form) [(form.dataset.touched = "yes"), showDependent(form)];
+    if (form?.matches(".stepped")) label(form);
     if (target.matches(".lists select")) markChanged(target);
   });
   document.addEventListener("restored", ({ target }) => begin(target, { restored: true }));
@@ -101,7 +122,7 @@
   const goTo = (row) => {
     const question = row?.closest("[data-question]");
     if (question) show(question);
-    placed = row ? one("input:checked", row) || one("input, select", row) : one("[data-answers] [type=submit]");
+    placed = row ? one("input:checked", row) || one("input, select, textarea", row) : one("[data-answers] [type=submit]");
     placed.focus({ preventScroll: true });
     // Show the question together with the part of the story above it.
     (!phone.matches && question ? question : placed).scrollIntoView({ block: "nearest" });
@@ -131,7 +152,7 @@
     const focus = document.activeElement;
     before = { focus, top: scrollY, placed: focus === placed };
     const row = target.closest("[data-row]") ?? target.closest("[data-question]");
-    const name = row && one("[type=radio], select", row)?.name;
+    const name = row && one("[type=radio], select, .words", row)?.name;
     const examples = name && one(`#examples-${CSS.escape(name.split(".")[0])}`, panel);
     if (examples) examples.open = true;
     panel.open = true;
@@ -180,7 +201,7 @@
   const sign = ({ type, target, isTrusted }) => {
     const form = one("[data-signs]");
     if (!form) return;
-    if (type === "change" && target.matches("[type=radio], select")) {
+    if (type === "change" && target.matches("[type=radio], select, .words")) {
       signs.seconds[target.name] = (signs.seconds[target.name] ?? 0) + performance.now() - signs.since;
       signs.since = performance.now();
     } else if (type !== "change" && !byKey) signs[isTrusted ? "trusted" : "untrusted"]++;
@@ -210,7 +231,7 @@
     const form = one("[data-answers]");
     if (!form || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
     if (key === "Escape" && panel?.open) return closeInstructions();
-    if (!keys?.checked || target.closest("textarea, [contenteditable], input:not([type=radio])")) return;
+    if (!keys?.checked || target.closest("textarea, [contenteditable], input:not([type=radio], [type=checkbox])")) return;
     if (target.closest("select") && key !== "?") return;
     const rows = all("[data-row]", form);
     const missing = rows.filter(isOpen);
@@ -241,6 +262,7 @@
       byKey = true;
       input.click();
       byKey = false;
+      if (input.type === "checkbox") return; // there may be more to choose
       const next = missing.filter((other) => other !== row);
       goTo(next.find((other) => rows.indexOf(other) > rows.indexOf(row)) ?? next[0]);
     }
@@ -265,7 +287,7 @@
   // Of an incomplete form, focus the first question without an answer, below the alert that lists them all.
   const land = (heading) => {
     const alert = arrive();
-    const missing = alert && one("#work .row:has(> .error) :is(input, select)");
+    const missing = alert && one("#work .row:has(> .error) :is(input, select, textarea)");
     (missing ?? alert ?? heading)?.focus({ preventScroll: true });
     (missing ?? alert)?.scrollIntoView({ block: "nearest" });
   };
@@ -289,6 +311,14 @@
     if (!event.target.matches("[data-answers]") || !isMeantForTheLast(event.target)) return;
     event.preventDefault();
     event.stopPropagation();
+  }, true);
+  // On a phone, a question that may be left open is shown before the form is sent.
+  addEventListener("submit", (event) => {
+    const unseen = event.target.matches(".stepped") && all("[data-row]", event.target).find(isOpen);
+    if (!phone.matches || !unseen || unseen.closest(".question--seen")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    goTo(unseen);
   }, true);
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[hx-post]")) return;

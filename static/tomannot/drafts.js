@@ -70,11 +70,16 @@
     const draft = current && stored()[nameOf(current)];
     if (!draft || (!named(current) && one("input:checked", current))) return;
     let differs = false;
+    for (const box of current.querySelectorAll("[type=checkbox][name]")) {
+      differs ||= box.checked !== (box.name in draft.values);
+      box.checked = box.name in draft.values;
+    }
     for (const [name, value] of Object.entries(draft.values)) {
       const text = one(`textarea[name="${CSS.escape(name)}"]`, current);
-      if (text && value && !text.value) {
+      if (text && text.value !== value && (!text.value || named(current))) {
         text.value = value;
-        text.closest("details").open = differs = true;
+        text.closest("details")?.setAttribute("open", "");
+        differs = true;
       }
       const list = one(`select[name="${CSS.escape(name)}"]`, current);
       if (list && list.value !== value) {
@@ -137,7 +142,7 @@
   document.addEventListener("htmx:beforeRequest", ({ target }) => {
     if (!target.matches("[data-answers]")) return;
     failed = null;
-    keep(target, !one("input:invalid, select:invalid", target)); // the server refuses an incomplete form: no need to resend it
+    keep(target, !one(":is(input, select, textarea):invalid", target)); // the server refuses an incomplete form: no need to resend it
     tell();
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {

@@ -234,9 +234,13 @@ def test_nobody_makes_us_ask_the_provider_without_end(
     assert [Client().get(GO).status_code for _ in range(3)] == [302, 302, 429]
 
 
-def test_without_an_issuer_there_is_no_button_and_nothing_is_loaded(settings: Any) -> None:
+def test_without_an_issuer_nobody_is_led_anywhere(settings: Any) -> None:
     settings.OPENID_ISSUER = ""
     assert Client().get(GO).status_code == 404
+
+
+@pytest.mark.torture
+def test_without_an_issuer_nothing_is_loaded() -> None:
     looked = "import django, sys; django.setup(); import tomannot.urls; "
     looked += "print([one for one in ('accounts.openid', 'oauthlib', 'fido2') if one in sys.modules])"
     shown = subprocess.run(

@@ -16,6 +16,7 @@ from annotation.models import Enrollment, Study, Vote
 from recruitment.links import personal_link
 from tests import builders
 from tests.annotation.pages import Browser, ago, answer, at, fact, text_of, token_of
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
@@ -23,16 +24,17 @@ NO = builders.answers(q1="no", q4="no")
 
 
 @pytest.fixture
-def study() -> Study:
-    return builders.make_study(stories=3)
+@built_once
+def person() -> Enrollment:
+    """Has answered one story half an hour ago, in 40 seconds."""
+    (person,) = builders.qualified(builders.make_study(stories=3), now=ago(31))
+    answer(person, after=ago(31), seconds=40)
+    return Enrollment.objects.select_related("study").get(pk=person.pk)
 
 
 @pytest.fixture
-def person(study: Study) -> Enrollment:
-    """Has answered one story half an hour ago, in 40 seconds."""
-    (person,) = builders.qualified(study, now=ago(31))
-    answer(person, after=ago(31), seconds=40)
-    return Enrollment.objects.select_related("study").get(pk=person.pk)
+def study(person: Enrollment) -> Study:
+    return person.study
 
 
 def links(browser: Browser) -> dict[str, str]:
@@ -83,12 +85,11 @@ def test_changing_an_answer_earns_nothing_and_slows_nobody(person: Enrollment) -
 # Leaving
 
 
-@pytest.mark.parametrize("page", ["withdraw/", "forget/", "you/", "answers/", "done/"])
-def test_looking_changes_nothing(person: Enrollment, no_writes: Callable[[], None], page: str) -> None:
-    browser = at(person, page)
-    browser.client.head(browser.url)
-
-    assert browser.page.status_code == 200
+def test_looking_changes_nothing(person: Enrollment, no_writes: Callable[[], None]) -> None:
+    for page in ("withdraw/", "forget/", "you/", "answers/", "done/"):
+        browser = at(person, page)
+        browser.client.head(browser.url)
+        assert browser.page.status_code == 200
     no_writes()
 
 
@@ -129,13 +130,13 @@ def test_being_forgotten_over_http(person: Enrollment) -> None:
     assert Vote.objects.counted().count() == 1
 
 
-@pytest.mark.parametrize("page", ["", "you/", "you/email/", "answers/", "stories/", "done/"])
-def test_every_address_of_somebody_forgotten_is_dead(person: Enrollment, page: str) -> None:
-    before = [personal_link(person), f"/work/{token_of(person)}/{page}"]
+def test_every_address_of_somebody_forgotten_is_dead(person: Enrollment) -> None:
+    token, link = token_of(person), personal_link(person)
     actions.forget(annotator=person.annotator, now=timezone.now())
     browser = Browser()
 
-    for address in before:
+    pages = ("", "you/", "you/email/", "answers/", "stories/", "done/")
+    for address in (link, *(f"/work/{token}/{page}" for page in pages)):
         browser.open(address)
         assert (browser.page.status_code, browser.heading) == (410, "Your personal data has been deleted")
         assert not browser.document.xpath("//main//form")
@@ -146,14 +147,13 @@ def test_every_address_of_somebody_forgotten_is_dead(person: Enrollment, page: s
 # What pages share
 
 
-@pytest.mark.parametrize("page", ["answers/", "answers/{vote}/", "you/", "withdraw/", "forget/", "done/"])
-def test_the_part_for_htmx_is_that_part_of_the_whole_page(person: Enrollment, page: str) -> None:
-    url = f"/work/{token_of(person)}/" + page.format(vote=Vote.objects.get().assignment_id)
-    browser = Browser()
-    browser.open(url)
-    whole = browser.document.xpath("//*[@id='work']")
-    part = html.fragment_fromstring(browser.open(url, htmx=True).content.decode().strip())
-
-    assert len(whole) == 1
-    assert part.get("id") == "work"
-    assert html.tostring(part, with_tail=False) == html.tostring(whole[0], with_tail=False)
+def test_the_part_for_htmx_is_that_part_of_the_whole_page(person: Enrollment) -> None:
+    change = f"answers/{Vote.objects.get().assignment_id}/"
+    newcomer = builders.invite(person.study)[0]
+    pages = ("stories/", "instructions/", "answers/", change, "you/", "withdraw/", "forget/", "done/")
+    for who, page in (*((person, page) for page in pages), (newcomer, "consent/"), (newcomer, "declined/")):
+        url, browser = f"/work/{token_of(who)}/{page}", Browser()
+        (whole,) = browser.open(url) and browser.document.xpath("//*[@id='work']")
+        part = html.fragment_fromstring(browser.open(url, htmx=True).content.decode().strip())
+        assert part.get("id") == "work"
+        assert html.tostring(part, with_tail=False) == html.tostring(whole, with_tail=False), page

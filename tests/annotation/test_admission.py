@@ -13,29 +13,37 @@ from annotation.models import Enrollment, Event, Exclusion, Study
 from annotation.rules import Reason, joining_refusal
 from tests import builders
 from tests.annotation.pages import arrive
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 
-@pytest.fixture
-def source() -> Study:
-    return builders.make_study("source", qualification=1)
-
-
-@pytest.fixture
-def study(source: Study) -> Study:
+@built_once
+def two_studies() -> tuple[Study, Study]:
+    source = builders.make_study("source", qualification=1)
     draft = builders.make_study("study", opened=False)
     draft = actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
-    return actions.open_study(study=draft, by=None, now=timezone.now())
+    return source, actions.open_study(study=draft, by=None, now=timezone.now())
+
+
+@pytest.fixture
+def study() -> Study:
+    """A study for people who qualified in the source."""
+    return two_studies()[1]
+
+
+@pytest.fixture
+def source(study: Study) -> Study:
+    assert study.qualified_through
+    return study.qualified_through
 
 
 def there(study: Study, annotator: Annotator) -> Enrollment:
     return actions.enroll(study=study, annotator=annotator, now=timezone.now())
 
 
-@pytest.mark.parametrize(
-    ("state", "asks", "qualified", "excluded", "reason"),
-    [
+def test_the_rule(subtests: pytest.Subtests) -> None:
+    for state, asks, qualified, excluded, reason in [
         ("invited", False, False, False, None),
         ("invited", True, True, False, None),
         ("invited", True, False, False, Reason.NOT_QUALIFIED_THERE),
@@ -44,13 +52,12 @@ def there(study: Study, annotator: Annotator) -> Enrollment:
         ("invited", True, False, True, Reason.EXCLUDED),
         ("qualified", True, False, True, None),
         ("suspended", True, False, False, None),
-    ],
-)
-def test_the_rule(state: str, asks: bool, qualified: bool, excluded: bool, reason: Reason | None) -> None:
-    found = joining_refusal(
-        enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
-    )
-    assert found == reason
+    ]:
+        with subtests.test(str(state)):
+            found = joining_refusal(
+                enrollment_state=state, asks_elsewhere=asks, qualified_there=qualified, excluded=excluded
+            )
+            assert found == reason
 
 
 def test_somebody_qualified_there_is_let_in_and_given_stories(source: Study, study: Study) -> None:
@@ -115,9 +122,9 @@ def test_whoever_is_in_stays_whatever_happens_there(source: Study, study: Study)
     builders.vote(person)
 
 
-def test_the_excluded_are_told_so_and_the_database_holds_it(source: Study) -> None:
+def test_the_excluded_are_told_so_and_the_database_holds_it() -> None:
     draft = builders.make_study("study", opened=False)
-    annotator = builders.qualified(source)[0].annotator
+    annotator = Annotator.objects.create(created_at=timezone.now())
     exclude = {"study": draft, "reason": "has read them", "by": None, "now": timezone.now()}
     assert actions.exclude(annotators=[annotator.pk], **exclude) == 1  # type: ignore[arg-type]
     assert actions.exclude(annotators=[annotator.pk], **exclude) == 0  # type: ignore[arg-type]
@@ -134,13 +141,14 @@ def test_the_excluded_are_told_so_and_the_database_holds_it(source: Study) -> No
         Exclusion.objects.all().delete()
 
 
-def test_inviting_the_qualified_spares_everybody_else(source: Study) -> None:
+def test_inviting_the_qualified_spares_everybody_else() -> None:
+    source = builders.make_study("source")
     draft = builders.make_study("study", opened=False)
     first, second, third, fourth, gone = (person.annotator for person in builders.qualified(source, 5))
     actions.exclude(study=draft, annotators=[first.pk], reason="test", by=None, now=timezone.now())
     study = actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
     actions.forget(annotator=gone, now=timezone.now())
-    builders.consent(builders.invite(source)[0])
+    builders.invite(source)
     there(study, second)
     (one,) = actions.invite_qualified(study=study, by=None, now=timezone.now(), most=1)
     (other,) = actions.invite_qualified(study=study, by=None, now=timezone.now())
@@ -150,7 +158,8 @@ def test_inviting_the_qualified_spares_everybody_else(source: Study) -> None:
         actions.invite_qualified(study=source, by=None, now=timezone.now())
 
 
-def test_it_is_settled_in_the_draft(source: Study) -> None:
+def test_it_is_settled_in_the_draft() -> None:
+    source = builders.make_study("source")
     opened = builders.make_study("opened")
     with pytest.raises(WrongState, match="while it is a draft"):
         actions.admit_through(study=opened, source=source, by=None, now=timezone.now())
@@ -160,7 +169,8 @@ def test_it_is_settled_in_the_draft(source: Study) -> None:
         Study.objects.filter(pk=opened.pk).update(qualified_through=source)
 
 
-def test_a_test_of_its_own_and_another_environment_are_refused(source: Study) -> None:
+def test_a_test_of_its_own_and_another_environment_are_refused() -> None:
+    source = builders.make_study("source")
     own = builders.make_study("own", qualification=1, opened=False)
     with pytest.raises(WrongState, match="not for both"):
         actions.admit_through(study=own, source=source, by=None, now=timezone.now())

@@ -14,17 +14,18 @@ from hypothesis import given, settings, strategies as st
 from annotation import actions, design
 from annotation.models import Assignment, Enrollment, Story, Study, Vote
 from annotation.rules import Reason
-from integrity.catalogue import CHECKS, run
 from tests import builders
+from tests.annotation.invariants import broken
 from tests.annotation.serving import NOW, ask, refused, send, send_and_ask
+from tests.worlds import built_once
 
 SEALED, OPEN = "inside_reuse_labeled_containers", "inside_containers_for_personal_belongings"
 NEW = "food_item_in_grocery_store"
 LOAD = {SEALED: 2, OPEN: 1}
 ITEMS = {SEALED: 6, OPEN: 3}
 VOTES = 2
-PEOPLE = 6
-"""6 x 2 = 2 x 6 and 3 x 2 = 1 x 6."""
+FEW, PEOPLE = {SEALED: 4, OPEN: 2}, 4
+"""So many people fill so few items exactly: 4 x 2 = 2 x 4 and 2 x 2 = 1 x 4."""
 
 
 def rows(items: dict[str, int] = ITEMS) -> list[dict[str, object]]:
@@ -32,6 +33,7 @@ def rows(items: dict[str, int] = ITEMS) -> list[dict[str, object]]:
     return [builders.story_row(number, scenario_name=name) for number, name in enumerate(names)]
 
 
+@built_once
 def designed(
     *, load: dict[str, int] = LOAD, items: dict[str, int] = ITEMS, opened: bool = True, **changes: object
 ) -> Study:
@@ -53,10 +55,6 @@ def given_to(person: Enrollment) -> Counter[str]:
     return Counter(theirs.values_list("stratum__name", flat=True))
 
 
-def everything_holds() -> bool:
-    return all(outcome.holds for outcome in run(CHECKS))
-
-
 def complete(person: Enrollment, *, now: datetime = NOW) -> None:
     outcome = ask(person, now=now)
     while isinstance(outcome, Assignment):
@@ -66,7 +64,7 @@ def complete(person: Enrollment, *, now: datetime = NOW) -> None:
 
 @pytest.mark.django_db
 def test_everybody_gets_their_load_and_every_item_its_votes() -> None:
-    study = designed()
+    study = designed(items=FEW)
     people = builders.qualified(study, PEOPLE)
     at_work = [(person, ask(person)) for person in people]
     assert {tuple(sorted(given_to(person).items())) for person in people} == {tuple(sorted(LOAD.items()))}
@@ -74,8 +72,8 @@ def test_everybody_gets_their_load_and_every_item_its_votes() -> None:
     for person, _held in reversed(at_work):  # in any order
         complete(person)
     counted = Counter(Vote.objects.counted().values_list("assignment__story__story_id", flat=True))
-    assert sorted(counted.values()) == [VOTES] * 9
-    assert everything_holds()
+    assert sorted(counted.values()) == [VOTES] * 6
+    assert not broken("slots")
     (late,) = builders.qualified(study)
     assert refused(ask(late)) == Reason.ALL_DONE
 
@@ -83,19 +81,19 @@ def test_everybody_gets_their_load_and_every_item_its_votes() -> None:
 @pytest.mark.django_db
 def test_a_set_is_served_in_an_order_of_the_persons_own() -> None:
     study = designed(load={SEALED: 5, OPEN: 3}, votes_per_story=20)
-    people = builders.qualified(study, 8)
+    people = builders.qualified(study, 5)
     orders = []
     for person in people:
         ask(person)
         theirs = Assignment.objects.living().filter(enrollment=person).order_by("order_position")
         assert list(theirs.values_list("order_position", flat=True)) == list(range(1, 9))
         orders.append([one.stratum and one.stratum.name for one in theirs.select_related("stratum")])
-    assert len(set(map(tuple, orders))) > 4, "strata are mixed, for everybody differently"
+    assert len(set(map(tuple, orders))) > 2, "strata are mixed, for everybody differently"
 
 
 @pytest.mark.django_db
 def test_who_leaves_gives_the_rest_back_at_once() -> None:
-    study = designed()
+    study = designed(items=FEW)
     gone, *others = builders.qualified(study, PEOPLE)
     for person in (gone, *others):
         ask(person)
@@ -103,18 +101,18 @@ def test_who_leaves_gives_the_rest_back_at_once() -> None:
     actions.withdraw(enrollment=gone, now=NOW)
     assert Assignment.objects.living().filter(enrollment=gone).count() == 1
     assert study.stories.filter(has_free_slot=True).count() == 2
-    assert everything_holds()
+    assert not broken("slots")
     (instead,) = builders.qualified(study)
     ask(instead)
     assert not study.stories.filter(has_free_slot=True).exists()
     for person in (*others, instead):
         complete(person)
-    assert Vote.objects.counted().count() == 9 * VOTES
+    assert Vote.objects.counted().count() == 6 * VOTES
 
 
 @pytest.mark.django_db
 def test_whose_lease_runs_out_is_taken_to_have_left_and_may_come_back() -> None:
-    study = designed()
+    study = designed(items=FEW)
     away, other = builders.qualified(study, 2)
     held = ask(away)
     assert isinstance(held, Assignment)
@@ -122,18 +120,18 @@ def test_whose_lease_runs_out_is_taken_to_have_left_and_may_come_back() -> None:
     actions.release_expired_leases(now=later)
     actions.release_expired_leases(now=later)
     assert not given_to(away)
-    assert study.stories.filter(has_free_slot=True).count() == 9
+    assert study.stories.filter(has_free_slot=True).count() == 6
     complete(other, now=later)
     receipt = send(held, now=later)
     assert not receipt.vote.surplus_reason, "the slot was free, so the late answer counts"
     complete(away, now=later)
     assert given_to(away) == LOAD
-    assert everything_holds()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
 def test_an_answer_frees_reserved_items_that_others_let_lie() -> None:
-    gone, other = builders.qualified(designed(), 2)
+    gone, other = builders.qualified(designed(items=FEW), 2)
     send(ask(gone))  # type: ignore[arg-type]
     held = ask(other)
     assert sum(given_to(gone).values()) == 3
@@ -162,7 +160,7 @@ def test_a_late_answer_beyond_the_load_is_surplus() -> None:
     receipt = send(held, now=later)
     assert receipt.vote.surplus_reason == "late"
     assert given_to(person) == {SEALED: 1, OPEN: 1}
-    assert everything_holds()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
@@ -174,12 +172,12 @@ def test_a_skipped_item_is_replaced_by_another_of_its_stratum() -> None:
     actions.skip_story(assignment_id=held.pk, enrollment=person, reason="unclear", now=NOW)
     complete(person)
     assert given_to(person) == LOAD
-    assert everything_holds()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
 def test_an_excluded_persons_items_go_to_others_and_come_back_only_where_free() -> None:
-    study = designed()
+    study = designed(items=FEW)
     bad, *others = builders.qualified(study, PEOPLE)
     for person in (bad, *others):
         complete(person)
@@ -189,17 +187,17 @@ def test_an_excluded_persons_items_go_to_others_and_come_back_only_where_free() 
     complete(instead)
     outcome = actions.readmit_annotator(enrollment=bad, reason="A mistake", by=None, now=NOW)
     assert (outcome.counting, outcome.displaced) == (0, 3)
-    assert everything_holds()
+    assert not broken("slots")
 
 
 @pytest.mark.django_db
 def test_a_suspended_persons_reserved_items_are_free_for_others() -> None:
-    study = designed()
+    study = designed(items=FEW)
     (person,) = builders.qualified(study)
     held = ask(person)
     actions.suspend(enrollment=person, by=None, now=NOW, reason="Please wait.")
     assert list(Assignment.objects.living()) == [held]
-    assert everything_holds()
+    assert not broken("slots")
 
 
 @dataclass
@@ -241,16 +239,16 @@ class Comings:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(2, 6))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, 6))]
 )
 def test_whoever_comes_and_goes_no_item_and_nobody_has_too_many(seed: int) -> None:
-    world = Comings(designed(), random.Random(seed))
+    world = Comings(designed(items=FEW), random.Random(seed))
     for _ in range(60):
         world.go_on()
-        for person in Enrollment.objects.filter(study=world.study):
-            assert not given_to(person) - Counter(LOAD)
-        taken = Counter(Assignment.objects.living().values_list("story", flat=True))
-        assert max(taken.values(), default=0) <= VOTES
+        living = Assignment.objects.living().values_list("story", "enrollment", "stratum__name")
+        assert max(Counter(story for story, *_ in living).values(), default=0) <= VOTES
+        served = Counter((person, stratum) for _, person, stratum in living)
+        assert all(count <= LOAD[stratum or ""] for (_, stratum), count in served.items())
     now = world.now + timedelta(minutes=31)
     for person in world.people:
         complete_or_wait(person, now=now)
@@ -258,8 +256,8 @@ def test_whoever_comes_and_goes_no_item_and_nobody_has_too_many(seed: int) -> No
         if Story.objects.filter(has_free_slot=True).exists():
             complete_or_wait(builders.qualified(world.study)[0], now=now)
     counted = Counter(Vote.objects.counted().values_list("assignment__story", flat=True))
-    assert sorted(counted.values()) == [VOTES] * 9
-    assert everything_holds()
+    assert sorted(counted.values()) == [VOTES] * 6
+    assert not broken("slots")
 
 
 def complete_or_wait(person: Enrollment, *, now: datetime) -> None:
@@ -268,7 +266,7 @@ def complete_or_wait(person: Enrollment, *, now: datetime) -> None:
         _receipt, outcome = send_and_ask(outcome, now=now)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25)
 @given(
     items=st.integers(1, 12),
     votes=st.integers(1, 6),
@@ -302,7 +300,7 @@ def test_newcomers_needed_are_enough_and_none_is_needed_more(
     assert all(taken[pk] == votes for pk in range(items))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15)
 @given(items=st.integers(1, 15), load=st.integers(1, 15), rounds=st.integers(1, 6), seed=st.integers(0, 99))
 def test_without_leavers_loads_are_exact_and_items_even(
     items: int, load: int, rounds: int, seed: int

@@ -21,9 +21,9 @@ NOW = timezone.now()
 @pytest.fixture
 @built_once
 def study() -> Study:
-    """Thirty stories of two votes, and four checks, one in five stories."""
-    made = builders.make_study(stories=30, votes_per_story=2)
-    builders.add_checks(made, 4)
+    """Six stories of two votes, and a check, one in five stories."""
+    made = builders.make_study(stories=6, votes_per_story=2)
+    builders.add_checks(made, 1)
     return made
 
 
@@ -55,8 +55,8 @@ def test_grading_is_that_of_a_test_and_stays_with_every_revision(study: Study) -
 
 
 def test_failing_warns_once_and_then_suspends_at_the_end_of_blocks() -> None:
-    study = builders.make_study(stories=40, votes_per_story=1)
-    builders.add_checks(study, 6, minimum=2, warn_percent=30, suspend_percent=60)
+    study = builders.make_study(stories=16, votes_per_story=1)
+    builders.add_checks(study, 3, minimum=2, warn_percent=30, suspend_percent=60)
     (person,) = builders.qualified(study)
 
     def standing() -> tuple[str, int | None]:
@@ -80,7 +80,7 @@ def test_failing_warns_once_and_then_suspends_at_the_end_of_blocks() -> None:
 def test_nothing_comes_directly_after_a_check_that_other_rules_made_the_last_of_a_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study = builders.make_study(stories=20, votes_per_story=1)
+    study = builders.make_study(stories=12, votes_per_story=1)
     builders.add_checks(study, 1, every=10, minimum=1, warn_percent=50)
     monkeypatch.setattr(hidden_checks, "is_due", lambda *, position, **_: position == 5)  # drawn for 10
     (person,) = builders.qualified(study)
@@ -98,8 +98,8 @@ def test_nothing_comes_directly_after_a_check_that_other_rules_made_the_last_of_
 
 
 def test_somebody_who_is_let_go_on_begins_anew() -> None:
-    study = builders.make_study(stories=40, votes_per_story=1)
-    builders.add_checks(study, 6, minimum=1, suspend_percent=50)
+    study = builders.make_study(stories=16, votes_per_story=1)
+    builders.add_checks(study, 3, minimum=1, suspend_percent=50)
     (person,) = builders.qualified(study)
     builders.work_through(person, 5, on_checks=WRONG)
     person.refresh_from_db()

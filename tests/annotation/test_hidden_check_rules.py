@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation import hidden_checks
 from annotation.hidden_checks import CheckRules, Consequence
@@ -21,6 +21,7 @@ def places(key: str, person: int, every: int, blocks: int) -> list[int]:
     return [p for p in upto if hidden_checks.is_due(key=key, person=person, position=p, every=every)]
 
 
+@settings(max_examples=25)
 @given(KEYS, PEOPLE, EVERY)
 def test_each_block_has_one_check_which_is_never_its_last_story(key: str, person: int, every: int) -> None:
     found = places(key, person, every, blocks=4)
@@ -31,6 +32,7 @@ def test_each_block_has_one_check_which_is_never_its_last_story(key: str, person
     ]
 
 
+@settings(max_examples=25)
 @given(KEYS, PEOPLE, EVERY, st.integers(1, 400))
 def test_all_get_as_many_checks_in_a_whole_set(key: str, person: int, every: int, load: int) -> None:
     whole = load + -(-load // (every - 1))
@@ -43,6 +45,7 @@ def test_all_get_as_many_checks_in_a_whole_set(key: str, person: int, every: int
     assert items + checks == whole
 
 
+@settings(max_examples=25)
 @given(KEYS, PEOPLE, st.integers(1, 10_000))
 def test_a_study_without_checks_has_none(key: str, person: int, position: int) -> None:
     assert not hidden_checks.is_due(key=key, person=person, position=position, every=0)
@@ -63,6 +66,7 @@ def test_checks_cannot_be_counted_out() -> None:
     assert places("another", 1, 10, blocks=20) != found[0]
 
 
+@settings(max_examples=25)
 @given(KEYS, PEOPLE)
 def test_the_order_of_checks_is_a_number_the_database_takes(key: str, person: int) -> None:
     assert -(2**63) <= hidden_checks.order_mask(key=key, person=person) < 2**63
@@ -71,6 +75,7 @@ def test_the_order_of_checks_is_a_number_the_database_takes(key: str, person: in
 SHARES = st.none() | st.integers(1, 100)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 10), SHARES, SHARES)
 def test_a_consequence_is_the_gravest_threshold_that_is_reached(
     answered: int, failed: int, minimum: int, warn: int | None, suspend: int | None
@@ -94,9 +99,8 @@ def test_nothing_comes_of_checks_that_are_switched_off() -> None:
     assert hidden_checks.consequence(answered=9, failed=9, rules=CheckRules(10, 1, None, None)) is None
 
 
-@pytest.mark.parametrize(
-    ("rules", "wrong"),
-    [
+def test_rules_that_cannot_be_are_refused_by_field(subtests: pytest.Subtests) -> None:
+    for rules, wrong in [
         (CheckRules(0), set()),
         (CheckRules(20, 3, 30, 50), set()),
         (CheckRules(4), {"every"}),
@@ -104,10 +108,9 @@ def test_nothing_comes_of_checks_that_are_switched_off() -> None:
         (CheckRules(20, 0), {"minimum"}),
         (CheckRules(20, 3, 0, 101), {"warn_percent", "suspend_percent"}),
         (CheckRules(20, 3, 50, 50), {"warn_percent"}),
-    ],
-)
-def test_rules_that_cannot_be_are_refused_by_field(rules: CheckRules, wrong: set[str]) -> None:
-    assert set(hidden_checks.problems(rules)) == wrong
+    ]:
+        with subtests.test(str(rules)):
+            assert set(hidden_checks.problems(rules)) == wrong
 
 
 def test_a_check_that_most_people_fail_is_suspicious_once_enough_have_answered() -> None:
@@ -116,6 +119,7 @@ def test_a_check_that_most_people_fail_is_suspicious_once_enough_have_answered()
     assert not hidden_checks.looks_wrong(answered=6, failed=3)
 
 
+@settings(max_examples=25)
 @given(KEYS, PEOPLE, EVERY, st.integers(1, 10), st.integers(0, 20))
 def test_what_is_reckoned_with_is_what_comes_in_whole_blocks(
     key: str, person: int, every: int, blocks: int, usable: int

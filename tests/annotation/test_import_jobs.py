@@ -156,7 +156,7 @@ def test_an_interrupted_import_is_begun_again_but_not_for_ever(
     later = timezone.now() + timedelta(minutes=2)
     job = queue(study, rows(1))
     with monkeypatch.context() as patch:
-        patch.setattr(story_files, "_sha256", interrupted)
+        patch.setattr(story_files, "_finish", interrupted)
         for _ in range(import_jobs.MOST_TRIES):
             assert actions.resume_imports(now=later) == 1
             with pytest.raises(interruption):
@@ -178,7 +178,7 @@ def test_an_import_goes_on_after_an_interruption(
 
     job = queue(study, rows(1, 2))
     with monkeypatch.context() as patch:
-        patch.setattr(story_files, "_sha256", interrupted)
+        patch.setattr(story_files, "_finish", interrupted)
         with pytest.raises(SoftTimeLimitExceeded):
             tasks.run_import.apply(args=[job.pk]).get()
     job.refresh_from_db()
@@ -196,7 +196,7 @@ def test_a_command_that_was_interrupted_is_not_left_running(
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(story_files, "_sha256", interrupted)
+    monkeypatch.setattr(story_files, "_finish", interrupted)
     path = builders.write_rows(tmp_path / "x.jsonl", rows(1))
     with pytest.raises(KeyboardInterrupt):
         actions.import_stories(study=study, path=path, by=None, now=timezone.now())

@@ -19,9 +19,8 @@ REPORTED = "12 3 q1:2.5 q3:0.4"
 UNKNOWN = signs.Signs()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_values_are_cut_and_other_texts_ignored(subtests: pytest.Subtests) -> None:
+    for text, expected in [
         (REPORTED, (12, 3, {"q1": 2.5, "q3": 0.4})),
         ("0 0", (0, 0, {})),
         ("5 0 labels.belief-3:61.0", (5, 0, {"labels.belief-3": 61.0})),
@@ -35,10 +34,9 @@ UNKNOWN = signs.Signs()
         ("1 2 q1:1.0\0", UNKNOWN),
         ("<script>", UNKNOWN),
         ("", UNKNOWN),
-    ],
-)
-def test_values_are_cut_and_other_texts_ignored(text: str, expected: Any) -> None:
-    assert signs.read(text) == expected
+    ]:
+        with subtests.test(text):
+            assert signs.read(text) == expected
 
 
 def stored(vote: Vote) -> tuple[int | None, int | None, dict[str, float | None]]:
@@ -96,23 +94,18 @@ def test_they_cost_no_statement(client: Client) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("events", [(10_001, 0), (0, 10_001), (1, None), (None, 1), (-1, 0)])
-def test_the_database_knows_the_bounds_of_events(events: tuple[int | None, int | None]) -> None:
+def test_the_database_knows_the_bounds_of_events_and_times() -> None:
     (person,) = builders.qualified(builders.make_study())
     vote = builders.vote(person).vote
-    vote.pk, vote.revision, (vote.trusted_events, vote.untrusted_events) = None, 2, events
-    with pytest.raises(IntegrityError), transaction.atomic():
-        vote.save(force_insert=True)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("seconds", [-0.1, 3600.5, float("nan"), float("inf")])
-def test_the_database_knows_the_bounds_of_times(seconds: float) -> None:
-    (person,) = builders.qualified(builders.make_study())
-    (first, *_others) = builders.vote(person).vote.answers.all()
-    first.pk, first.row, first.seconds = None, "again", seconds
-    with pytest.raises(IntegrityError), transaction.atomic():
-        first.save(force_insert=True)
+    answer = vote.answers.all()[0]
+    for seconds in (-0.1, 3600.5, float("nan"), float("inf")):
+        answer.pk, answer.row, answer.seconds = None, "again", seconds
+        with pytest.raises(IntegrityError), transaction.atomic():
+            answer.save(force_insert=True)
+    for events in ((10_001, 0), (0, 10_001), (1, None), (None, 1), (-1, 0)):
+        vote.pk, vote.revision, (vote.trusted_events, vote.untrusted_events) = None, 2, events
+        with pytest.raises(IntegrityError), transaction.atomic():
+            vote.save(force_insert=True)
 
 
 @pytest.mark.django_db

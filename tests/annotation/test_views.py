@@ -134,15 +134,14 @@ def _capped(study: Study) -> Enrollment:
 
 
 def _too_late(study: Study) -> Enrollment:
-    one, two, person = builders.qualified(study, 3)
-    builders.answer_everything([one, two])
+    other, person = builders.qualified(study, 2)
+    builders.vote(other)
     return person
 
 
 def _outnumbered(study: Study) -> Enrollment:
-    *others, person = builders.qualified(study, 5)
-    for other in others:
-        builders.claim(other)
+    other, person = builders.qualified(study, 2)
+    builders.claim(other)
     return person
 
 
@@ -172,10 +171,11 @@ def _rehearsing(study: Study) -> Enrollment:
 def test_everybody_is_led_to_the_page_that_says_where_they_stand(
     put: Callable[[Study], Enrollment], path: str, heading: str
 ) -> None:
-    study = builders.make_study(stories=2, qualification=1, votes_per_story=2)
+    has_test = path.startswith("/qualification/")
+    study = builders.make_study(stories=1, qualification=int(has_test), votes_per_story=1)
     person = put(study)
 
-    for page in ("", "stories/"):
+    for page in {"", "stories/"} - {path.removeprefix("/")}:
         browser = at(person, page)
 
         assert browser.page.status_code == 200
@@ -184,7 +184,7 @@ def test_everybody_is_led_to_the_page_that_says_where_they_stand(
         assert study.contact in browser.page.content.decode()
 
 
-@pytest.mark.parametrize("put", [_invited, _consented, _failed, _suspended])
+@pytest.mark.parametrize("put", [_consented, _suspended])
 def test_who_has_no_story_cannot_send_answers(put: Callable[[Study], Enrollment]) -> None:
     study = builders.make_study(qualification=1)
     person = put(study)
@@ -197,16 +197,11 @@ def test_who_has_no_story_cannot_send_answers(put: Callable[[Study], Enrollment]
 
 
 def test_a_forged_token_opens_nothing() -> None:
-    (person,) = builders.qualified(builders.make_study(qualification=1))
+    (person,) = builders.qualified(builders.make_study())
     good = token_of(person)
-    for token in (
-        good[:-1],
-        good.replace("-0-", "-1-"),
-        f"{person.pk + 1}{good[len(str(person.pk)) :]}",
-        "x",
-    ):
+    for token in (good[:-1], f"{person.pk + 1}{good[len(str(person.pk)) :]}"):
         browser = Browser()
-        for page in ("", "consent/", "instructions/", "stories/", "done/", "qualification/"):
+        for page in ("", "consent/", "stories/", "qualification/"):
             browser.open(f"/work/{token}/{page}")
             assert browser.page.status_code == 404
             assert browser.heading == "This link does not work"
@@ -225,8 +220,10 @@ def test_a_token_that_ran_out_says_so(settings: Any) -> None:
     assert not Assignment.objects.exists()
 
 
-@pytest.mark.parametrize("htmx", [True, False], ids=["scripts", "no scripts"])
-@pytest.mark.parametrize("problem", ["replaced", "too long", "does not work"])
+@pytest.mark.parametrize(
+    ("problem", "htmx"),
+    [("replaced", True), ("replaced", False), ("too long", True), ("does not work", True)],
+)
 def test_answers_sent_over_a_link_that_opens_nothing_are_said_to_be_unsaved(
     problem: str, htmx: bool, settings: Any
 ) -> None:
@@ -263,17 +260,16 @@ def test_somebody_elses_story_cannot_be_answered_with_ones_own_token() -> None:
     assert not Vote.objects.exists()
 
 
-@pytest.mark.parametrize("htmx", [True, False], ids=["scripts", "no scripts"])
-def test_whoever_answers_a_story_again_otherwise_is_told_that_the_first_answers_stand(htmx: bool) -> None:
+def test_whoever_answers_a_story_again_otherwise_is_told_that_the_first_answers_stand() -> None:
     (person,) = builders.qualified(builders.make_study())
     browser = at(person, "stories/")
     url, form = browser.url, dict(browser.forms[0].form_values())
-    browser.open(url, form | builders.ALL_YES, htmx=htmx)
+    browser.open(url, form | builders.ALL_YES)
     assert b"Your first answers were kept" not in browser.page.content
-    browser.open(url, form | builders.ALL_YES, htmx=htmx)
+    browser.open(url, form | builders.ALL_YES)
     assert b"Your first answers were kept" not in browser.page.content
 
-    browser.open(url, form | builders.answers(q1="no"), htmx=htmx)
+    browser.open(url, form | builders.answers(q1="no"))
 
     assert b"Your first answers were kept" in browser.page.content
 
@@ -305,7 +301,7 @@ def test_a_person_of_another_study_reads_nothing_of_this_one() -> None:
     assert builders.story_row(9)["story_sentence"] in browser.page.content.decode()
 
 
-@pytest.mark.parametrize("assignment", ["", "0", "-1", "x", "1e3", "²", "9" * 40])
+@pytest.mark.parametrize("assignment", ["", "²", "9" * 40])
 def test_an_odd_assignment_number_is_nobodys(assignment: str) -> None:
     (person,) = builders.qualified(builders.make_study())
     browser = Browser()

@@ -19,15 +19,14 @@ from tests.annotation.answered import (
     BEGAN,
     LATER,
     NO,
-    SECONDS,
     answered,
     change,
-    everything_holds,
     given,
     nothing_stored,
     outcome,
     rows,
 )
+from tests.annotation.invariants import broken
 
 pytestmark = pytest.mark.django_db
 
@@ -54,27 +53,20 @@ def test_a_change_is_a_new_revision_and_the_old_one_stays_byte_for_byte(study: S
     assert rows("annotation_answer")[:4] == before["annotation_answer"]
     assert rows("annotation_assignment") == before["annotation_assignment"]
     assert rows("annotation_enrollment") == before["annotation_enrollment"]
-    assert everything_holds()
+    assert not broken()
 
 
-def test_a_revision_keeps_the_context_of_the_first_answer(study: Study) -> None:
+def test_a_change_keeps_the_context_of_the_first_answer_is_in_the_log_and_credits_nothing(
+    study: Study,
+) -> None:
     person, first = answered(study)
 
     second = change(person, first)
     second.refresh_from_db()
 
-    assert (second.revision, second.assignment_id) == (2, first.assignment_id)
-    assert second.submitted_at == LATER
-    assert second.first_submitted_at == first.first_submitted_at == ANSWERED
-    assert second.seconds_on_task == first.seconds_on_task == SECONDS
-    for field in ("served_at", "order_position", "story_hash", "protocol_version", "environment"):
+    assert (second.submitted_at, second.first_submitted_at) == (LATER, ANSWERED)
+    for field in ("seconds_on_task", "served_at", "order_position", "story_hash", "protocol_version"):
         assert getattr(second, field) == getattr(first, field)
-
-
-def test_a_change_is_in_the_log_and_credits_nothing(study: Study) -> None:
-    person, first = answered(study)
-
-    second = change(person, first)
 
     event = Event.objects.get(type=Event.Type.VOTE_CHANGED)
     assert (event.study, event.enrollment, event.at) == (study, person, LATER)
@@ -95,7 +87,7 @@ def test_the_newest_revision_decides_about_the_story(study: Study) -> None:
     assert (third.revision, outcome(study)) == (3, (1, 0, {}))
     assert list(Vote.objects.counted()) == [third]
     assert [vote.revision for vote in Vote.objects.order_by("pk")] == [1, 2, 3]
-    assert everything_holds()
+    assert not broken()
 
 
 def test_sending_the_same_answers_stores_nothing(study: Study) -> None:
@@ -130,7 +122,7 @@ def test_a_late_vote_stays_surplus_when_it_is_changed(study: Study) -> None:
 
     assert (second.revision, second.surplus_reason) == (2, SurplusReason.LATE)
     assert outcome(study) == before
-    assert everything_holds()
+    assert not broken()
 
 
 def test_a_vote_given_while_suspended_stays_surplus_after_the_suspension(study: Study) -> None:
@@ -171,10 +163,6 @@ def _suspended(person: Enrollment) -> None:
     actions.suspend(enrollment=person, by=None, now=LATER, reason="too fast")
 
 
-def _withdrawn(person: Enrollment) -> None:
-    actions.withdraw(enrollment=person, now=LATER)
-
-
 def _frozen(person: Enrollment) -> None:
     actions.freeze_answers(study=person.study, now=ANSWERED)
 
@@ -183,19 +171,12 @@ def _never(person: Enrollment) -> None:
     Study.objects.filter(pk=person.study_id).update(change_hours=0)
 
 
-def _hour(person: Enrollment) -> None:
-    Study.objects.filter(pk=person.study_id).update(change_hours=2)
-
-
 @pytest.mark.parametrize(
     ("put", "at", "reason"),
     [
         pytest.param(_suspended, LATER, NoChange.NOT_QUALIFIED, id="suspended"),
-        pytest.param(_withdrawn, LATER, NoChange.NOT_QUALIFIED, id="withdrawn"),
         pytest.param(_frozen, LATER, NoChange.PUBLISHED, id="frozen"),
-        pytest.param(_frozen, ANSWERED, NoChange.PUBLISHED, id="frozen-at-that-moment"),
         pytest.param(_never, ANSWERED, NoChange.TOO_LATE, id="never"),
-        pytest.param(_hour, ANSWERED + timedelta(hours=2), NoChange.TOO_LATE, id="time-over"),
     ],
 )
 def test_a_change_is_refused_with_its_reason(

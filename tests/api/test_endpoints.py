@@ -26,7 +26,7 @@ from publishing.actions.published import withdraw_release
 from publishing.models import Release
 from tests import builders
 from tests.api.client import Program, member, problem
-from tests.publishing.support import published
+from tests.publishing.conftest import published_twice
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +36,8 @@ NEW = {
     "contact": "tea@example.org",
     "consent": "Write to {contact}.",
     "votes_per_story": 5,
+    "most_votes": 7,
+    "decided_by": "majority",
     "pay_rate": "15.50",
 }
 
@@ -56,8 +58,15 @@ def test_a_study_is_made_as_by_the_form_and_changed_and_opened() -> None:
     made = program.post("studies/", NEW)
     assert made.status_code == 201
     assert made["Location"] == "http://testserver/api/v1/studies/tea/"
-    assert made.json()["votes_per_story"] == 5
+    assert [made.json()[name] for name in ("votes_per_story", "most_votes", "decided_by")] == [
+        5,
+        7,
+        "majority",
+    ]
     assert made.json()["qualification"] == "ready", "our test, unless said otherwise"
+    assert made.json()["environment"] == "live"
+    trial = NEW | {"slug": "trial", "environment": "rehearsal", "test": "none"}
+    assert program.post("studies/", trial).json()["environment"] == "rehearsal"
     study = Study.objects.get(slug="tea")
     assert study.consent_texts.get().text == "Write to tea@example.org."
     assert [event.actor for event in study.events.filter(type="study_created")] == [program.token.owner]
@@ -81,13 +90,6 @@ def test_a_study_is_made_as_by_the_form_and_changed_and_opened() -> None:
     lowered = problem(program.ask("PATCH", "studies/tea/", data={"pay_rate": "1", "title": "Tea"}), 422)
     assert [error["field"] for error in lowered["errors"]] == ["pay_rate"]
     assert program.get("studies/tea/").json()["title"] == "Green tea", "all changes or none"
-
-
-@pytest.mark.parametrize(("asked", "made"), [({}, "live"), ({"environment": "rehearsal"}, "rehearsal")])
-def test_a_study_is_real_unless_it_is_made_a_rehearsal(asked: dict[str, str], made: str) -> None:
-    program = Program(ensure_researcher(username="ada", password="seven wet otters"))
-    assert program.post("studies/", NEW | asked).json()["environment"] == made
-    assert Study.objects.get(slug="tea").environment == made
 
 
 def test_what_is_wrong_with_a_study_is_told_all_at_once_and_where() -> None:
@@ -246,9 +248,17 @@ def test_figures_are_those_of_the_pages_and_a_release_is_made_once(monkeypatch: 
     assert hashlib.sha256(fetched).hexdigest() == file["sha256"]
     archive = anybody.get(release["archives"]["tar"].removeprefix("http://testserver"))
     assert len(b"".join(archive)) > sum(file["size"] for file in release["files"])
-    published(study)
-    assert [row["number"] for row in program.get("studies/main/releases/?limit=1").json()["results"]] == [2]
     withdraw_release(release=Release.objects.get(number=1), reason="A mistake.", by=None, now=timezone.now())
     assert program.get("studies/main/releases/1/").json()["withdrawal"]["reason"] == "A mistake."
     gone = problem(program.post("studies/main/releases/", {"number": 1}), 409)
     assert (gone["code"], "A mistake." in gone["detail"]) == ("number_taken", True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_releases_the_newer_is_listed_first_and_alone_if_one_is_asked_for() -> None:
+    program = Program(member(published_twice()[0].study))
+    page = program.get("studies/small/releases/?limit=1").json()
+    assert [row["number"] for row in page["results"]] == [2]
+    following = program.get(page["next"].partition("/api/v1/")[2]).json()
+    assert [row["number"] for row in following["results"]] == [1]
+    assert following["next"] is None

@@ -24,8 +24,6 @@ from tests.api.client import Program
 from tests.publishing.support import published
 from tomannot.wsgi import application
 
-EXAMPLES = 3
-"""Requests of each operation, as the schema wants them and as many otherwise."""
 HELD = (
     "not_a_server_error",
     "status_code_conformance",
@@ -34,11 +32,7 @@ HELD = (
     "response_schema_conformance",
 )
 SAME_EVERY_TIME = settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -61,10 +55,12 @@ def study(settings: Any, tmp_path: Path) -> Study:
     return study
 
 
+@pytest.mark.parametrize("examples", [1, pytest.param(10, marks=pytest.mark.torture)])
 @pytest.mark.django_db(transaction=True)  # a release is built in a transaction of its own
 def test_whatever_is_asked_the_answer_is_as_the_schema_says(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+    study: Study, monkeypatch: pytest.MonkeyPatch, examples: int
 ) -> None:
+    """So many requests of each operation as the schema wants them, and as many otherwise."""
     # Loaded here: it takes seconds, and every worker imports this module.
     import schemathesis
     from schemathesis import GenerationMode
@@ -79,7 +75,7 @@ def test_whatever_is_asked_the_answer_is_as_the_schema_says(
     seen: Counter[int] = Counter()
 
     def try_all(operation: Any, mode: GenerationMode, **chosen: Any) -> None:
-        @SAME_EVERY_TIME
+        @settings(SAME_EVERY_TIME, max_examples=examples)
         @given(case=operation.as_strategy(generation_mode=mode, **chosen))
         def try_one(case: Any) -> None:
             response = case.call(headers=token)

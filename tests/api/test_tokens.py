@@ -213,8 +213,8 @@ def test_the_page_makes_a_token_shows_its_secret_once_and_revokes_it() -> None:
     said = {"name": "my script", "study": "main", "scopes": ["votes:read", "studies:read"], "days": "30"}
     asked_again = client.post(reverse(PAGE), said)["Location"]
     assert asked_again.startswith(reverse("account_reauthenticate"))
-    guesses = [client.post(asked_again, {"password": f"guess {n}"}).status_code for n in range(7)]
-    assert set(guesses) == {200}
+    guesses = [client.post(asked_again, {"password": f"guess {n}"}).status_code for n in range(2)]
+    assert guesses == [200, 200]
     assert not ApiToken.objects.exists()
     made = client.post(asked_again, {"password": "a long enough password"})  # makes what was asked for
     empty = client.post(reverse(PAGE), {})

@@ -24,7 +24,7 @@ from dashboard.stories import votes_export
 from tests import builders
 from tests.api.client import Program, member, problem
 from tests.publishing.support import published
-from tomannot.embedded.system import wait_until
+from tomannot.embedded.locks import wait_until
 
 Row = dict[str, Any]
 
@@ -113,7 +113,8 @@ def test_no_cell_is_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
         for vote, answers in votes_export.votes_of(study)
     ]
     # Our importers take no such id; a protocol that is added may. Annotators write the comments.
-    monkeypatch.setattr("api.stories.votes_of", lambda study, since: iter(found))
+    for place in ("api.stories", "dashboard.stories.votes_export"):
+        monkeypatch.setattr(f"{place}.votes_of", lambda study, since: iter(found))
     program = Program(member(study))
     (cells,) = csv.DictReader(io.StringIO(b"".join(program.get("studies/main/votes.csv")).decode()))
     assert (cells["story_id"], cells["comment"]) == ("'=1+1", "'+1 = 2")
@@ -209,15 +210,15 @@ def test_few_exports_are_open_at_a_time_and_a_closed_one_makes_room(monkeypatch:
         assert program.get("studies/main/votes.jsonl").status_code == 200
 
 
-def test_a_stream_ends_when_its_time_is_over_and_frees_its_place() -> None:
-    tick = 0.0
+def test_a_stream_ends_when_its_time_is_over_and_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = slots("test", 1, "a stream")
     place = take(keys)
     assert place is not None
-    stream = download_slots.Limited(iter([b"one", b"two"]), place, clock=lambda: tick)
+    stream = download_slots.Limited(iter([b"one", b"two"]), place)
     assert next(stream) == b"one"
     assert take(keys) is None
-    tick = download_slots.LONGEST.total_seconds() + 1
+    over = time.monotonic() + download_slots.LONGEST.total_seconds() + 1
+    monkeypatch.setattr(time, "monotonic", lambda: over)
     with pytest.raises(download_slots.TooSlow):
         next(stream)
     again = take(keys)

@@ -10,15 +10,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from django.urls import get_resolver
 
-from bench import visited
+from bench import measure, run, visited
 from bench.http import BadAnswer, whole_answer
+from bench.world import World, copy_world, drop_database
 from tomannot import web_server
 from tomannot.embedded import PROJECT
 
@@ -43,21 +46,49 @@ def var() -> Iterator[Path]:
         yield Path(directory).resolve()
 
 
-@pytest.mark.timeout(720)
-@pytest.mark.parametrize(
-    ("stories", "latencies", "measured"),
-    [
-        pytest.param(12, ["--quick"], [], id="quick"),
-        pytest.param(30, ["--big", "90", "--requests", "3"], [30, 90], id="all", marks=pytest.mark.torture),
-    ],
-)
+@pytest.mark.torture
+@pytest.mark.django_db(transaction=True)
 def test_a_small_run_measures_everything_and_breaks_nothing(
-    var: Path, static_root: Path, stories: int, latencies: list[str], measured: list[int]
+    static_root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    options = {"--stories": stories, "--annotators": 3, "--seconds": 60, "--port": two_free_ports()}
+    """On the PostgreSQL of the tests and with one process of the web server, which start faster."""
+    copies: list[str] = []
+
+    def copy_of(world: World, name: str) -> str:
+        copies.append(f"{world.database}_{name}")
+        return copy_world(world, copies[-1])
+
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(run, "empty_database", lambda _name: None)
+    monkeypatch.setattr(run, "copy_world", copy_of)
+    monkeypatch.setattr(measure, "postmaster", lambda _var: psutil.Process())
+    chosen = Namespace(
+        stories=12, annotators=3, seconds=60.0, port=two_free_ports(), quick=True, server="--workers 1"
+    )
+    try:
+        table, is_fine = run.run(chosen, results=tmp_path, say=lambda _line: None)
+    finally:
+        for copy in copies:
+            drop_database(copy)
+    assert is_fine
+    facts = facts_of(table)
+    check_counts(facts, stories=12)
+    assert facts["latencies"] == []
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(720)
+def test_the_command_measures_large_studies_too_on_servers_of_its_own(var: Path, static_root: Path) -> None:
+    options: dict[str, int] = {
+        "--stories": 30,
+        "--annotators": 3,
+        "--seconds": 60,
+        "--port": two_free_ports(),
+    }
+    options |= {"--big": 90, "--requests": 3}
     arguments = [str(part) for option in options.items() for part in option]
     done = subprocess.run(
-        [sys.executable, "-m", "bench", *arguments, "--static", str(static_root), *latencies],
+        [sys.executable, "-m", "bench", *arguments, "--static", str(static_root)],
         cwd=PROJECT,
         env={**os.environ, "TOMANNOT_VAR": str(var)},
         capture_output=True,
@@ -66,21 +97,28 @@ def test_a_small_run_measures_everything_and_breaks_nothing(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    file = Path(done.stdout.splitlines()[-1])
-    assert file.parent == var / "bench"
-    facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-
+    assert Path(done.stdout.splitlines()[-1]).parent == var / "bench"
+    facts = facts_of(done.stdout)
     assert facts["postgres"]["fsync"] == facts["postgres"]["synchronous_commit"] == "on"
+    check_counts(facts, stories=30)
+    assert [one["stories"] for one in facts["latencies"]] == [30, 90]
+    assert all(one["submit"]["requests"] == 3 for one in facts["latencies"])
+    assert not (var / "bench" / "state").exists()
+
+
+def facts_of(said: str) -> dict[str, Any]:
+    """Return what the file says whose name ends the output."""
+    facts: dict[str, Any] = json.loads(Path(said.splitlines()[-1]).read_text(encoding="utf-8"))
+    return facts
+
+
+def check_counts(facts: dict[str, Any], *, stories: int) -> None:
     loop, bare = facts["loop"], facts["bare_sql"]
     assert loop["errors"] == loop["integrity_broken"] == bare["integrity_broken"] == []
     assert loop["stories_over_limit"] == loop["receipts_without_vote"] == 0
     assert loop["votes"] == loop["submit"]["requests"] > 0
-    assert (
-        3 * (stories - 2) <= bare["votes"] <= 3 * stories
-    )  # each of two others may hold the last one that is left
-    assert [one["stories"] for one in facts["latencies"]] == measured
-    assert all(one["submit"]["requests"] == 3 for one in facts["latencies"])
-    assert not (var / "bench" / "state").exists()
+    # each of two others may hold the last one that is left
+    assert 3 * (stories - 2) <= bare["votes"] <= 3 * stories
 
 
 def test_a_response_is_whole_when_its_body_is() -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Frame, Page, ViewportSize
 
 AXE = Axe()
+LOAD_AXE = f"window.loadAxe = () => {{{AXE.axe_script}}};"
+"""For each page of a profile: half a megabyte stays in the browser, and is compiled where it is used."""
 CONTRAST, LINKS = "color-contrast", "link-in-text-block"
 """The rules of axe-core that look at colours; they look at marked elements only, see ``MARK_LOOKS``."""
 EVERYTHING: dict[str, Any] = {}
@@ -116,6 +118,16 @@ CHANGED = """() => {
 }""".replace("BONES", BONES)
 """Elements shown, hidden or scrolled in this size but not when ``SHOWN`` ran: nothing else differs for the
 rules that don't look at colours."""
+JUDGE = """async ([options, mark, contrast, links]) => {
+  if (typeof axe === "undefined") {
+    loadAxe();
+    axe.configure({rules: [
+      {id: contrast, selector: mark},
+      {id: links, selector: `:is(a, [role=link]):is(${mark}, :has(${mark}))`}]});
+  }
+  const { url, violations } = await axe.run(document, options);
+  return { url, violations };
+}"""
 _judged: set[str] = set()
 _judged_pages: set[str] = set()
 _judged_changes: set[str] = set()
@@ -146,33 +158,28 @@ SMALL_TARGETS = """([pressed, least]) =>
 
 def assert_good(window: Window) -> None:
     """Everything in this module, on the page that is open, with axe-core's rules in the other size too."""
-    assert_accessible(window)
     page, before = window.page, window.page.viewport_size
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    assert_no_violations(page, EVERYTHING, "light")
     page.evaluate(SHOWN)
     _look_on_narrow_screens(page)
     if before:
         page.set_viewport_size(PHONE if before["width"] >= DESKTOP["width"] else DESKTOP)
         _judge_the_other_size(page)
         page.set_viewport_size(before)
-
-
-def assert_accessible(window: Window) -> None:
-    """Every rule of axe-core in the light, and once more in the dark those that look at colours."""
-    assert_accessible_in_both_schemes(window.page, window.page)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert_no_violations(page, COLOURS, "dark")
 
 
 def assert_accessible_in_both_schemes(page: Page, where: Page | Frame) -> None:
-    """The same, of the page or of a frame in it."""
+    """Every rule of axe-core in the light, and once more in the dark those that look at colours.
+
+    They look at the page or at a frame in it.
+    """
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert_no_violations(where, EVERYTHING, "light")
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     assert_no_violations(where, COLOURS, "dark")
-
-
-def assert_accessible_but_for_colours(window: Window) -> None:
-    """The other rules of axe-core: for another language of a page whose colours have been looked at."""
-    assert_no_violations(window.page, BUT_COLOURS, "without colours")
 
 
 def assert_no_violations(where: Page | Frame, rules: dict[str, Any], how: str) -> None:
@@ -187,15 +194,8 @@ def assert_no_violations(where: Page | Frame, rules: dict[str, Any], how: str) -
             rules = BUT_COLOURS if rules is EVERYTHING else NOTHING
     if rules is NOTHING:
         return
-    if where.evaluate("typeof axe === 'undefined'"):
-        where.evaluate(AXE.axe_script)
-        where.evaluate(
-            "([mark, contrast, links]) => axe.configure({rules: [{id: contrast, selector: mark},"
-            " {id: links, selector: `:is(a, [role=link]):is(${mark}, :has(${mark}))`}]})",
-            [f"[{MARK}]", CONTRAST, LINKS],
-        )
     options = {"resultTypes": ["violations"], "preload": False} | rules
-    found = AxeResults(where.evaluate("(rules) => axe.run(document, rules)", options))
+    found = AxeResults(where.evaluate(JUDGE, [options, f"[{MARK}]", CONTRAST, LINKS]))
     assert found.violations_count == 0, f"{where.url}, {how}: {found.generate_report()}"
     _judged.update(new)
     if rules is not COLOURS and skeleton:

@@ -5,7 +5,8 @@ Each entry of :data:`REFUSALS` brings a person into a state through actions and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.test import Client
@@ -20,7 +21,18 @@ from qualification.models import Round
 from recruitment import actions as recruitment_actions
 from recruitment.links import visit_path
 from tests import builders
-from tests.browser.windows import Window, stories_path
+from tests.browser.checks import (
+    NARROW,
+    PRESSED,
+    SMALL_TARGETS,
+    TARGET,
+    TOO_WIDE,
+    assert_accessible_in_both_schemes,
+)
+from tests.browser.windows import DESKTOP, Window, stories_path
+
+NARROWEST = NARROW[-1]
+UNFOLD = "() => document.querySelectorAll('details').forEach((part) => (part.open = true))"
 
 
 def nothing_free(study: Study) -> str:
@@ -244,7 +256,46 @@ def _work(person: Enrollment) -> str:
 
 def sign_in(window: Window, researcher: tuple[str, str]) -> None:
     """Give the window the session that signing in would; ``test_own_account`` goes through the page."""
-    client = Client()
-    client.force_login(User.objects.get(username=researcher[0]), "django.contrib.auth.backends.ModelBackend")
-    name = settings.SESSION_COOKIE_NAME
+    client, name = client_of(researcher[0]), settings.SESSION_COOKIE_NAME
     window.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": window.site}])
+
+
+def show(window: Window, page: str | bytes) -> None:
+    """Write this page into the window, which is open on the site and keeps axe-core: faster than a visit."""
+    window.page.set_content(page if isinstance(page, str) else page.decode())
+
+
+def client_of(name: str) -> Client:
+    """A client in which this user is signed in."""
+    client = Client()
+    client.force_login(User.objects.get(username=name), "django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def look_at(window: Window, *, name: str = "", unfolded: bool = True) -> None:
+    """Judge the page that is open: by axe-core in this size and both colour schemes, by its width in all.
+
+    ``name`` stands in the failure, where the address of the window is another.
+    """
+    page, before = window.page, window.page.viewport_size
+    if unfolded:
+        page.evaluate(UNFOLD)
+    with named(name or page.url):
+        assert_accessible_in_both_schemes(page, page)
+        for size in (NARROWEST, DESKTOP):
+            page.set_viewport_size(size)
+            assert page.evaluate(f"({TOO_WIDE})()") == [], f"too wide at {size['width']} px"
+            if size == NARROWEST:
+                assert page.evaluate(SMALL_TARGETS, [PRESSED, TARGET]) == [], "hard to hit"
+    if before:
+        page.set_viewport_size(before)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Say in a failure what was looked at."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"looked at: {name}")
+        raise

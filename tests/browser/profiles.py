@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from tests.browser.checks import LOAD_AXE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
@@ -25,6 +27,7 @@ class Profiles:
             context = self._free[key].pop()
         else:
             context = self.browser.new_context(**options)
+            context.add_init_script(LOAD_AXE)
             context.new_page()
         self._taken.append((key, context))
         return context

@@ -11,7 +11,7 @@ from annotation.models import Enrollment
 from tests.browser.conftest import OpenWindow
 from tests.browser.journeys import SAVE
 from tests.browser.submitting import FORM, at_first_story
-from tests.browser.windows import DESKTOP, PHONE, Window, stories_path
+from tests.browser.windows import DESKTOP, Window, stories_path
 
 pytestmark = pytest.mark.browser
 
@@ -36,9 +36,7 @@ def on_the_wire(window: Window) -> dict[str, int]:
     return sizes
 
 
-def test_the_first_load_of_a_story_is_light_and_comes_from_here_alone(
-    window: Window, person: Enrollment
-) -> None:
+def test_a_story_is_light_compressed_and_comes_from_here_alone(window: Window, person: Enrollment) -> None:
     page = window.page.goto(stories_path(person), wait_until="networkidle")
     expect(window.heading).to_have_text("Story 1")
     sizes = on_the_wire(window)
@@ -50,19 +48,6 @@ def test_the_first_load_of_a_story_is_light_and_comes_from_here_alone(
     assert page.headers["content-encoding"] == "gzip"
     assert page.request.sizes()["responseBodySize"] < len(page.body()) / 3  # measured as it was transferred
 
-
-def test_the_next_story_comes_compressed(window: Window, person: Enrollment) -> None:
-    at_first_story(window, person)
-    window.choose(**FORM)
-    window.requests.clear()
-    window.button(SAVE).click()
-    expect(window.heading).to_have_text("Story 2")
-    (size,) = on_the_wire(window).values()
-    assert size < MOST_BYTES_OF_NEXT
-
-
-def test_static_files_are_compressed_and_kept_for_good(window: Window, person: Enrollment) -> None:
-    window.page.goto(stories_path(person), wait_until="networkidle")
     files = [request.response() for request in window.requests if "/static/" in request.url]
     texts = [file for file in files if file and file.url.endswith((".css", ".js"))]
     assert len(texts) >= 3
@@ -71,31 +56,30 @@ def test_static_files_are_compressed_and_kept_for_good(window: Window, person: E
         assert headers["content-encoding"] in ("gzip", "br")
         assert "immutable" in headers["cache-control"]
 
+    window.choose(**FORM)
+    window.requests.clear()
+    window.button(SAVE).click()
+    expect(window.heading).to_have_text("Story 2")
+    (size,) = on_the_wire(window).values()
+    assert size < MOST_BYTES_OF_NEXT
 
-def test_nothing_moves_for_people_who_want_it_so(open_window: OpenWindow, person: Enrollment) -> None:
-    for wish, moves in {"no-preference": True, "reduce": False}.items():
-        window = open_window(reduced_motion=wish)
-        window.page.goto(stories_path(person))
-        expect(window.heading).to_have_text("Story 1")
-        assert bool(window.page.evaluate(MOVING)) is moves
+
+def test_nothing_moves_for_people_who_want_it_so(window: Window, person: Enrollment) -> None:
+    at_first_story(window, person)
+    assert window.page.evaluate(MOVING)
+    window.page.emulate_media(reduced_motion="reduce")
+    assert window.page.evaluate(MOVING) == []
 
 
-@pytest.mark.parametrize("touch", [True, False], ids=["finger", "keyboard"])
-def test_keys_are_printed_only_where_there_are_any(
-    open_window: OpenWindow, person: Enrollment, touch: bool
+def test_paper_shows_everything_unfolded_and_nothing_to_press(
+    open_window: OpenWindow, person: Enrollment
 ) -> None:
-    window = open_window(has_touch=touch, is_mobile=touch, viewport=PHONE if touch else DESKTOP)
-    window.page.goto(stories_path(person))
-    expect(window.heading).to_have_text("Story 1")
-    expect(window.page.locator("[data-answers] kbd").filter(visible=True)).to_have_count(0 if touch else 10)
-    expect(window.page.get_by_label("Keyboard shortcuts").filter(visible=True)).to_have_count(
-        0 if touch else 1
-    )
-
-
-def test_paper_shows_the_instructions_unfolded_and_no_buttons(window: Window, person: Enrollment) -> None:
-    window.page.goto(stories_path(person).replace("/stories/", "/instructions/"))
+    window = at_first_story(open_window(viewport=DESKTOP), person)
     window.page.emulate_media(media="print")
+    expect(window.page.locator("kbd, .keys-setting, .header, .skip").filter(visible=True)).to_have_count(0)
+    expect(window.page.locator("#work .parts").filter(visible=True)).to_have_count(3)
+
+    window.page.goto(window.page.url.replace("/stories/", "/instructions/"))
     window.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     expect(window.page.locator("details:not([open])")).to_have_count(0)
     examples = window.page.locator(".example")
@@ -105,13 +89,6 @@ def test_paper_shows_the_instructions_unfolded_and_no_buttons(window: Window, pe
         expect(window.page.locator(gone).filter(visible=True)).to_have_count(0)
     colours = "() => [document.body, document.querySelector('h1')].map((at) => getComputedStyle(at).color)"
     assert window.page.evaluate(colours) == ["rgb(0, 0, 0)"] * 2
-
-
-def test_paper_shows_a_story_without_its_keys(open_window: OpenWindow, person: Enrollment) -> None:
-    window = at_first_story(open_window(viewport=DESKTOP), person)
-    window.page.emulate_media(media="print")
-    expect(window.page.locator("kbd, .keys-setting, .header, .skip").filter(visible=True)).to_have_count(0)
-    expect(window.page.locator("#work .parts").filter(visible=True)).to_have_count(3)
 
 
 # A phone -------------------------------------------------------------------------------------------
@@ -129,6 +106,8 @@ def test_a_phone_shows_one_question_at_a_time_and_marks_what_is_new(
 ) -> None:
     window = at_first_story(open_window(has_touch=True, is_mobile=True), person)
     questions = window.page.locator("[data-question] > fieldset").filter(visible=True)
+    keys = window.page.locator("[data-answers] kbd, .keys-setting").filter(visible=True)
+    expect(keys).to_have_count(0)
     told = {
         "q1": ["person", "key_information"],
         "q2": ["story"],

@@ -1,4 +1,4 @@
-"""One test per key, on every page with a form: stories, test stories, and an answer that is changed."""
+"""Keys on the pages with a form: backwards and forwards, the instructions, and whose keys they are."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def chosen(window: Window) -> list[str]:
     ("at_a_form", "key"),
     [
         pytest.param("story", "Backspace", marks=pytest.mark.torture),
-        ("test story", "ArrowLeft"),
+        pytest.param("test story", "ArrowLeft", marks=pytest.mark.torture),
         ("changing", "ArrowUp"),
     ],
     indirect=["at_a_form"],
@@ -79,67 +79,50 @@ def test_back_goes_to_the_question_before_and_changes_no_answer(at_a_form: Windo
     assert at_a_form.page.url == address
 
 
-def test_back_leads_to_an_answer_to_mend_from_the_next_question_and_from_none(at_work: Window) -> None:
+# Answers and forwards --------------------------------------------------------------------------------
+
+
+def test_digits_answer_from_wherever_the_focus_is_and_back_leads_to_what_is_to_mend(at_work: Window) -> None:
     press(at_work, "1", "1", "Backspace", "3")
     assert chosen(at_work) == ["q1-yes", "q2-no"]
     expect(at_work.radio("q3", "yes")).to_be_focused()
     at_work.heading.focus()
     press(at_work, "Backspace")
     expect(at_work.radio("q2", "no")).to_be_focused()
-
-
-# Forwards -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("key", ["ArrowRight", pytest.param("ArrowDown", marks=pytest.mark.torture)])
-def test_forward_goes_to_the_next_question_and_at_last_to_the_button(at_work: Window, key: str) -> None:
-    press(at_work, "1", "1", "Backspace", "Backspace")
-    for target in (at_work.radio("q2", "yes"), at_work.radio("q3", "yes"), at_work.radio("q4", "yes")):
+    at_work.page.evaluate(
+        """() => document.activeElement.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "2", shiftKey: true, bubbles: true, cancelable: true }))"""
+    )  # as on French and Czech keyboards
+    assert chosen(at_work) == ["q1-yes", "q2-possibly"]
+    help_of_third = at_work.page.locator("[data-question]").nth(2).locator(".help summary")
+    for key, option in {"2": "q3-no", "1": "q3-yes"}.items():
+        help_of_third.focus()
         press(at_work, key)
-        expect(target).to_be_focused()
-    press(at_work, key)
-    expect(at_work.button("Save and continue")).to_be_focused()
-    press(at_work, key)
-    expect(at_work.button("Save and continue")).to_be_focused()
-    assert chosen(at_work) == ["q1-yes", "q2-yes"]
+        assert chosen(at_work)[2:] == [option]
 
 
-def test_forward_from_no_question_goes_to_the_first_that_is_open(at_work: Window) -> None:
+def test_arrows_go_forward_after_our_keys_and_choose_after_all_else(at_work: Window) -> None:
+    """As in every form: what is hijacked there is lost for whoever does not know our keys."""
     at_work.choose(q1="yes")
     at_work.heading.focus()
+    for key, question in {"ArrowRight": "q2", "ArrowDown": "q3", "ArrowLeft": "q2"}.items():
+        press(at_work, key)
+        expect(at_work.radio(question, "yes")).to_be_focused()
+    press(at_work, *["ArrowRight"] * 4)  # at the button it stays
+    expect(at_work.button("Save and continue")).to_be_focused()
+    assert chosen(at_work) == ["q1-yes"]
+
+    at_work.radio("q1", "yes").focus()
     press(at_work, "ArrowRight")
+    assert chosen(at_work) == ["q1-possibly"]
+    press(at_work, "?", "Escape")
+    expect(at_work.radio("q1", "possibly")).to_be_focused()
+    press(at_work, "ArrowRight")
+    assert chosen(at_work) == ["q1-no"]
+    at_work.button("Save and continue").click()  # what is missing gets the focus
     expect(at_work.radio("q2", "yes")).to_be_focused()
-
-
-def test_up_and_down_scroll_while_nobody_is_at_a_question(at_work: Window) -> None:
-    at_work.page.set_viewport_size({"width": 1280, "height": 400})
-    at_work.heading.focus()
-    press(at_work, "ArrowDown")
-    at_work.wait_until("scrollY > 0")
-    expect(at_work.heading).to_be_focused()
-
-
-def test_arrows_choose_an_answer_where_an_incomplete_form_was_refused(at_work: Window) -> None:
-    press(at_work, "1")
-    at_work.button("Save and continue").click()
-    first = at_work.radio("q2", "yes")
-    expect(first).to_be_focused()
     press(at_work, "ArrowRight")
     expect(at_work.radio("q2", "possibly")).to_be_checked()
-
-
-def test_back_is_to_the_right_where_people_write_from_there(
-    open_window: OpenWindow, person: Enrollment, settings: Any
-) -> None:
-    settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
-    window = open_window(locale="ar", viewport=DESKTOP)
-    window.page.goto(stories_path(person))
-    expect(window.page.locator("html")).to_have_attribute("dir", "rtl")
-    press(window, "1", "1", "ArrowRight")
-    expect(window.radio("q2", "yes")).to_be_focused()
-    press(window, "ArrowLeft")
-    expect(window.radio("q3", "yes")).to_be_focused()
-    expect(window.page.locator(".keys .key").get_by_text("→")).to_have_count(1)
 
 
 # Instructions ---------------------------------------------------------------------------------------
@@ -147,7 +130,11 @@ def test_back_is_to_the_right_where_people_write_from_there(
 
 @pytest.mark.parametrize(
     ("at_a_form", "closing"),
-    [pytest.param("story", "?", marks=pytest.mark.torture), ("test story", "Escape"), ("changing", "?")],
+    [
+        pytest.param("story", "?", marks=pytest.mark.torture),
+        ("test story", "Escape"),
+        pytest.param("changing", "?", marks=pytest.mark.torture),
+    ],
     indirect=["at_a_form"],
 )
 def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
@@ -174,42 +161,24 @@ def test_a_key_opens_the_instructions_at_this_question_and_leads_back(
     expect(page.locator("input[name=q2]:checked, #q2-yes").first).to_be_focused()
 
 
-def test_without_a_question_at_hand_the_instructions_open_at_their_beginning(at_work: Window) -> None:
-    press(at_work, "?")
-    summary = at_work.page.locator(f"{INSTRUCTIONS} > summary")
+def test_instructions_that_were_opened_or_left_by_mouse_keep_the_focus(at_work: Window) -> None:
+    panel, summary = at_work.page.locator(INSTRUCTIONS), at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    press(at_work, "?")  # without a question at hand they open at their beginning
     expect(summary).to_be_focused()
-    expect(summary).to_be_in_viewport()
     expect(at_work.page.get_by_role("heading", name="Why this work matters")).to_be_in_viewport()
-
-
-def test_instructions_opened_by_mouse_close_by_key_and_keep_the_focus(at_work: Window) -> None:
-    summary = at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    press(at_work, "?")
+    expect(panel).not_to_have_attribute("open", "")
     summary.click()
     press(at_work, "Escape")
-    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    expect(panel).not_to_have_attribute("open", "")
     expect(summary).to_be_focused()
-
-
-def test_arrows_choose_among_the_answers_for_people_who_tab(at_work: Window) -> None:
-    """As in every form: what is hijacked there is lost for whoever does not know our keys."""
-    at_work.radio("q1", "yes").focus()
-    press(at_work, "Space", "ArrowRight")
-    assert chosen(at_work) == ["q1-possibly"]
-    expect(at_work.radio("q1", "possibly")).to_be_focused()
-    press(at_work, "?", "Escape")
-    expect(at_work.radio("q1", "possibly")).to_be_focused()
-    press(at_work, "ArrowRight")
-    assert chosen(at_work) == ["q1-no"]
-
-
-def test_a_place_that_was_left_by_mouse_is_not_gone_back_to(at_work: Window) -> None:
-    panel, summary = at_work.page.locator(INSTRUCTIONS), at_work.page.locator(f"{INSTRUCTIONS} > summary")
+    at_work.heading.focus()
     press(at_work, "1", "?")
     summary.click()
     expect(panel).not_to_have_attribute("open", "")
     summary.click()
     expect(panel).to_have_attribute("open", "")
-    press(at_work, "Escape")
+    press(at_work, "Escape")  # the question that was left by mouse is not gone back to
     expect(summary).to_be_focused()
 
 
@@ -246,8 +215,7 @@ def test_keys_are_listed_and_can_all_be_switched_off(at_work: Window) -> None:
     expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
 
 
-def test_keys_with_modifiers_are_the_browsers(at_work: Window) -> None:
-    at_work.choose(q1="yes")
+def test_keys_belong_to_the_browser_and_to_people_who_type(at_work: Window) -> None:
     at_work.heading.focus()
     taken = at_work.page.evaluate(
         """() => {
@@ -261,29 +229,6 @@ def test_keys_with_modifiers_are_the_browsers(at_work: Window) -> None:
         }"""
     )
     assert taken == []
-    assert chosen(at_work) == ["q1-yes"]
-
-
-def test_a_digit_that_needs_shift_is_a_digit(at_work: Window) -> None:
-    """As on French and Czech keyboards."""
-    at_work.page.evaluate(
-        """() => document.activeElement.dispatchEvent(
-          new KeyboardEvent("keydown", { key: "2", shiftKey: true, bubbles: true, cancelable: true }))"""
-    )
-    assert chosen(at_work) == ["q1-possibly"]
-
-
-def test_a_digit_answers_the_question_whose_explanation_has_the_focus(at_work: Window) -> None:
-    help_of_third = at_work.page.locator("[data-question]").nth(2).locator(".help summary")
-    help_of_third.focus()
-    press(at_work, "2")
-    assert chosen(at_work) == ["q3-no"]
-    help_of_third.focus()
-    press(at_work, "1")
-    assert chosen(at_work) == ["q3-yes"]
-
-
-def test_keys_are_letters_to_people_who_type(at_work: Window) -> None:
     for field in ("<input>", "<textarea></textarea>", "<p contenteditable>x</p>"):
         at_work.page.evaluate(
             """(field) => {
@@ -297,61 +242,57 @@ def test_keys_are_letters_to_people_who_type(at_work: Window) -> None:
         press(at_work, "1", "?", "2", "Backspace")
         typed = at_work.page.locator("#typed > *").evaluate("(at) => at.value ?? at.textContent")
         assert typed in ("1?", "1?x"), field
-        assert chosen(at_work) == [], field
-        expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    assert chosen(at_work) == []
+    expect(at_work.page.locator(INSTRUCTIONS)).not_to_have_attribute("open", "")
+    at_work.page.set_viewport_size({"width": 1280, "height": 400})
+    at_work.heading.focus()
+    press(at_work, "ArrowDown")  # scrolls, while nobody is at a question
+    at_work.wait_until("scrollY > 0")
+    expect(at_work.heading).to_be_focused()
 
 
 # The order in which Tab goes --------------------------------------------------------------------------
 
 
-def test_tab_goes_through_the_page_from_the_top_down(at_work: Window) -> None:
-    """Every stop has a name and a ring, and stands below or beside the one before."""
+def stops_of_tab(window: Window) -> list[dict[str, Any]]:
+    """Everything that Tab reaches, in order, with its place, its ring and what covers its middle."""
     stops: list[dict[str, Any]] = []
-    at_work.page.evaluate("() => document.activeElement.blur()")
+    window.page.evaluate("() => document.activeElement.blur()")
     while len(stops) < 40:
-        press(at_work, "Tab")
-        stop = at_work.page.evaluate(
+        press(window, "Tab")
+        stop = window.page.evaluate(
             """() => {
               const at = document.activeElement;
               if (at === document.body) return null;
               const shown = at.matches("input[type=radio]") ? at.labels[0] : at;
               const box = shown.getBoundingClientRect();
               const style = getComputedStyle(shown);
+              const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
               return { id: at.name || at.textContent.trim(), middle: box.top + scrollY + box.height / 2,
-                       ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 };
+                       ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+                       cover: shown.contains(top) || top?.contains(shown) ? "" : top?.outerHTML };
             }"""
         )
         if stop is None:
             break
         stops.append(stop)
+    return stops
+
+
+def test_tab_goes_from_the_top_down_to_stops_that_nothing_covers(at_work: Window) -> None:
+    """Each has a name and a ring, stands below or beside the one before, and is in sight (WCAG 2.4.11)."""
+    stops = stops_of_tab(at_work)
     ids = [stop["id"] for stop in stops]
-    assert ids[0] == "Skip to content"
+    assert ids[0] == "Skip to content"  # it leads to the work, see the end
     assert [name for name in ids if re.fullmatch(r"q\d", name)] == ["q1", "q2", "q3", "q4"]
     assert ids.index("q4") < ids.index("Save and continue") < ids.index("Stop here")
-    assert all(stop["ring"] for stop in stops), stops
     tops = [stop["middle"] for stop in stops[1:]]
     assert all(later >= earlier - 8 for earlier, later in itertools.pairwise(tops)), stops
-
-
-@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.torture)])
-def test_what_stays_in_reach_covers_nothing_that_has_the_focus(
-    open_window: OpenWindow, person: Enrollment, width: int
-) -> None:
-    """WCAG 2.4.11: the middle of whatever Tab reaches can be seen."""
-    window = at_first_story(open_window(viewport={"width": width, "height": 700}), person)
-    window.page.evaluate("() => document.activeElement.blur()")
-    for _ in range(40):
-        press(window, "Tab")
-        covered = window.page.evaluate(
-            """() => {
-              const at = document.activeElement;
-              if (at === document.body) return null;
-              const shown = at.matches("input[type=radio]") ? at.labels[0] : at;
-              const box = shown.getBoundingClientRect();
-              const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-              return shown.contains(top) || top?.contains(shown) ? "" : shown.outerHTML;
-            }"""
-        )
-        if covered is None:
-            break
-        assert covered == ""
+    at_work.page.set_viewport_size({"width": 320, "height": 700})
+    at_work.page.reload()
+    on_phone = stops_of_tab(at_work)
+    assert len(on_phone) > 10
+    assert [stop for stop in stops + on_phone if not stop["ring"] or stop["cover"]] == []
+    at_work.page.reload()
+    press(at_work, "Tab", "Enter")
+    expect(at_work.page.locator("#main")).to_be_focused()

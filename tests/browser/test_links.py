@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Locator, expect
@@ -44,9 +45,6 @@ def test_asking_for_ones_link(open_window: OpenWindow, study: Study, size: Viewp
     window = open_window(viewport=size)
     window.page.goto("/")
     window.page.get_by_role("link", name="Send me my link again").click()
-    expect(window.heading).to_have_text("Send me my link again")
-    assert_good(window)
-
     address = window.page.get_by_label("E-mail address")
     address.evaluate("(input) => (input.type = 'text')")
     address.fill("nobody at example.org")
@@ -68,15 +66,7 @@ def test_giving_and_confirming_an_address(
     window = open_window(viewport=size)
     window.page.goto(work(person, "you/"))
     window.page.get_by_role("link", name="Get your link by e-mail").click()
-    expect(window.heading).to_have_text("Your link by e-mail")
-    assert_good(window)
-    address = window.page.get_by_label("E-mail address")
-    address.evaluate("(input) => (input.type = 'text')")
-    address.fill("ada at example.org")
-    window.button("Save the address").click()
-    expect(address).to_have_accessible_description("This is not an e-mail address.")
-    expect(address).to_be_focused()
-    address.fill("ada@example.org")
+    window.page.get_by_label("E-mail address").fill("ada@example.org")
     window.button("Save the address").click()
     expect(window.page.get_by_text("not confirmed yet", exact=True)).to_be_visible()
     assert_good(window)
@@ -91,24 +81,21 @@ def test_giving_and_confirming_an_address(
 
 
 @pytest.mark.usefixtures("one_moment")
-def test_links_that_open_nothing(window: Window, person: Enrollment, settings: Any) -> None:
-    addresses = [path_of(person), stories_path(person)]
+def test_links_that_open_nothing(window: Window, person: Enrollment) -> None:
+    address = path_of(person)
     annotation_actions.revoke_link(enrollment=person, by=None, now=timezone.now())
-    for address in addresses:
-        window.page.goto(address)
-        expect(window.heading).to_have_text("This link has been replaced")
-        assert_good(window)
-    window.page.goto(f"/join/{with_join_link(person.study).slug}/")
-    expect(window.heading).to_have_text("We cannot see who you are")
-    assert_good(window)
+    look_at(window, address, "This link has been replaced")
+    look_at(window, f"/join/{with_join_link(person.study).slug}/", "We cannot see who you are")
     for _ in range(31):
-        window.page.request.get("/join/1.x/")
-    window.page.goto("/join/1.x/")
-    expect(window.heading).to_have_text("Please wait a moment")
-    assert_good(window)
+        Client().get("/join/1.x/")
+    look_at(window, "/join/1.x/", "Please wait a moment")
     annotation_actions.forget(annotator=person.annotator, now=timezone.now())
-    window.page.goto(addresses[0])
-    expect(window.heading).to_have_text("Your personal data has been deleted")
+    look_at(window, address, "Your personal data has been deleted")
+
+
+def look_at(window: Window, address: str, heading: str) -> None:
+    window.page.goto(address)
+    expect(window.heading).to_have_text(heading)
     assert_good(window)
 
 
@@ -154,38 +141,31 @@ def assert_above_the_fold(button: Locator, size: ViewportSize) -> None:
     assert box["x"] + box["width"] <= size["width"]
 
 
-def test_the_button_that_finishes_is_on_the_first_screen_of_a_phone(open_window: OpenWindow) -> None:
+def test_the_button_that_finishes_is_on_the_first_screen_of_a_phone(
+    open_window: OpenWindow, person: Enrollment
+) -> None:
     phone: ViewportSize = {"width": 390, "height": 844}
-    study = builders.make_study(qualification=1, stories=4, votes_per_story=1)
-    with_join_link(study)
-    passed, stopped = builders.qualified(study, 2)
-    failed = builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
-    builders.vote(stopped)
+    with_join_link(person.study)
     window = open_window(viewport=phone)
-    pages = [
-        (stopped, "stories/"), (stopped, "done/"), (stopped, "you/"), (passed, "stories/"),
-        (failed, "qualification/result/"),
-    ]  # fmt: skip
-    for person, page in pages:
-        window.page.goto(work(person, page))
-        assert_above_the_fold(window.link("Finish and get my code"), phone)
-        assert_good(window)
-    window.page.goto(work(passed, "stories/"))
+    finish = window.link("Finish and get my code")
+
+    window.page.goto(work(person, "stories/"))
     window.choose(**builders.ALL_YES)
-    window.button("Save and continue").click()
+    window.button("Save and continue").click()  # from here on the page that is swapped in has the button
     expect(window.page.get_by_text("Your first story is saved. Thank you.")).to_be_visible()
     save_bar = window.page.locator(".save-bar").bounding_box()
     assert save_bar is not None
-    for shown in (window.link("Finish and get my code"), window.label("q1", "no")):
+    for shown in (finish, window.label("q1", "no")):
         assert_above_the_fold(shown, {"width": phone["width"], "height": int(save_bar["y"])})
     window.choose(q1="yes")
     assert_above_the_fold(window.page.locator("[data-part=story]"), phone)
-    annotation_actions.pause_study(study=study, by=None, now=timezone.now())
-    annotation_actions.suspend(enrollment=stopped, by=None, now=timezone.now(), reason="too fast")
-    annotation_actions.withdraw(enrollment=passed, now=timezone.now())
-    for person in (stopped, passed):
-        window.page.goto(stories_path(person))
-        assert_above_the_fold(window.link("Finish and get my code"), phone)
+
+    for page in ("done/", "you/"):
+        window.page.goto(work(person, page))
+        assert_above_the_fold(finish, phone)
+    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="too fast")
+    window.page.goto(stories_path(person))
+    assert_above_the_fold(finish, phone)
 
 
 def test_where_copying_is_forbidden_the_text_is_selected(window: Window, person: Enrollment) -> None:
@@ -197,28 +177,6 @@ def test_where_copying_is_forbidden_the_text_is_selected(window: Window, person:
     window.wait_until("getSelection().toString() !== ''")
     assert window.page.evaluate("() => getSelection().toString().trim()") == personal_link(person)
     expect(window.button("Copy the link")).to_be_visible()
-    assert_good(window)
-
-
-def test_the_code_comes_with_the_page_that_is_swapped_in(window: Window, person: Enrollment) -> None:
-    """The last story's answer brings the end of the session without loading a page."""
-    with_join_link(person.study)
-    for _ in range(3):
-        builders.vote(person)
-    window.page.goto(stories_path(person))
-    window.choose(q1="yes", q2="yes", q3="yes", q4="yes")
-    window.button("Save and continue").click()
-    expect(window.heading).to_have_text("There are no stories left for you")
-    expect(window.link("Finish and get my code")).to_be_visible()
-    assert_good(window)
-
-
-def test_a_suspended_person_reads_why(window: Window, person: Enrollment) -> None:
-    reason = "Forty answers came within a minute. Please write to us."
-    annotation_actions.suspend(enrollment=person, by=None, now=timezone.now(), reason=reason)
-    window.page.goto(stories_path(person))
-    expect(window.page.get_by_text(reason)).to_be_visible()
-    assert_good(window)
 
 
 @by_size
@@ -236,7 +194,6 @@ def test_making_a_join_link_and_checking_a_code(
         "https://school.sona-systems.com/credit?survey_code={participant}"
     )
     expect(window.page.get_by_text("credit?survey_code=participant-1")).to_be_visible()
-    assert_good(window)
     window.button("Save the join link").click()
     expect(window.page.locator("#join-address")).to_contain_text("?survey_code=%SURVEY_CODE%")
     window.page.get_by_label("Code", exact=True).fill(

@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 from annotation.models import Enrollment, Vote
 from dashboard.settings.sample_study import SAMPLES
 from tests import builders
-from tests.browser.checks import assert_good
 from tests.browser.conftest import OpenWindow
+from tests.browser.pages import look_at
 from tests.browser.windows import PHONE, SIZES, stories_path
 from tests.worlds import built_once
 
@@ -51,7 +51,7 @@ def test_the_story_stays_in_view_while_its_questions_are_answered_by_keys(
     page = window.page
     page.goto(stories_path(person))
     story = page.locator(".parts--long")
-    assert_good(window)
+    look_at(window, unfolded=False)
     for digit in "12123":
         page.keyboard.press(digit)
     for row, option in zip(ROWS, ("first", "no", "more", "no", "neg"), strict=True):
@@ -66,24 +66,6 @@ def test_the_story_stays_in_view_while_its_questions_are_answered_by_keys(
     assert story.evaluate("(part) => part.scrollHeight > 3 * part.clientHeight"), "it scrolls by itself"
     page.get_by_text("Show the whole text").click()
     assert story.evaluate("(part) => part.scrollHeight == part.clientHeight"), "until it is wanted in whole"
-
-
-def test_every_answer_is_saved_without_scripts(open_window: OpenWindow) -> None:
-    person = reader()
-    window = open_window(viewport=PHONE, java_script_enabled=False)
-    window.page.goto(stories_path(person))
-    for row in ROWS:
-        window.page.locator(f"label[for^='answer.{row}-']").first.click()
-    window.button("Save and continue").click()
-    expect(window.heading).to_have_text("Story 2")
-    vote = Vote.objects.get(assignment__enrollment=person)
-    assert {given.row: given.option for given in vote.answers.all()} == {
-        "place-1": "first",
-        "place-2": "yes",
-        "reach-1": "more",
-        "reach-2": "yes",
-        "feel": "pos",
-    }
 
 
 @pytest.mark.django_db

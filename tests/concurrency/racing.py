@@ -18,6 +18,8 @@ from annotation.sql import Select
 T = TypeVar("T")
 MOMENT = 0.05
 """Seconds by which a race is widened: long beside a query, short beside a test."""
+ROUNDS = (1, *(pytest.param(number, marks=pytest.mark.torture) for number in (2, 3)))
+"""Races that nothing steers are run once; under torture more often."""
 
 
 def race(*calls: Callable[[], T]) -> list[T | Exception]:

@@ -9,7 +9,6 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Assignment, Enrollment
 from annotation.rules import Refusal
-from integrity.catalogue import CHECKS, run
 from tests import builders
 
 
@@ -35,7 +34,3 @@ def submitting_and_claiming(assignment: Assignment) -> Callable[[], object]:
         submitted=builders.ALL_YES,
         now=timezone.now(),
     )
-
-
-def everything_holds() -> bool:
-    return all(outcome.holds for outcome in run(CHECKS))

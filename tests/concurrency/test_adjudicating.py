@@ -35,7 +35,7 @@ def experts() -> list[Callable[[], Adjudication]]:
 def test_the_second_of_two_experts_is_told(
     experts: list[Callable[[], Adjudication]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, reviews, "_standing")
+    slowly(monkeypatch, reviews, "lock_to_decide")
     (told,) = errors(race(*experts))
     assert isinstance(told, ChangedMeanwhile)
     assert Adjudication.objects.count() == 1
@@ -45,6 +45,6 @@ def test_control_without_the_lock_one_silently_overrules_the_other(
     experts: list[Callable[[], Adjudication]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_locks(monkeypatch)
-    together(monkeypatch, reviews, "_standing", 2)
+    together(monkeypatch, reviews, "lock_to_decide", 2)
     assert not errors(race(*experts))
     assert Adjudication.objects.count() == 2

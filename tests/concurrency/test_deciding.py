@@ -45,7 +45,7 @@ def rejecting_in_the_middle(
 
     monkeypatch.setattr(settlement, "plan", slow)
     return (
-        lambda: actions.settle_visit(visit_id=visit, polls=[], now=timezone.now()),
+        lambda: actions.settlement.settle_visit(visit_id=visit, polls=[], now=timezone.now()),
         overtaking.overtake(lambda: reject(work)),
     )
 

@@ -11,15 +11,15 @@ from accounts.actions import AskedToBeForgotten
 from accounts.models import Annotator, PlatformIdentity
 from annotation.actions import forget
 from annotation.models import Enrollment, Event
-from integrity.catalogue import CHECKS, run
 from recruitment import actions
 from recruitment.errors import CannotJoin
 from recruitment.models import JoinLink
 from tests import builders
-from tests.concurrency.racing import errors, race, together, without_constraint
+from tests.annotation.invariants import broken
+from tests.concurrency.racing import ROUNDS, errors, race, together, without_constraint
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ARRIVALS = 6
+ARRIVALS = 4
 
 
 @pytest.fixture
@@ -36,10 +36,6 @@ def coming(link: JoinLink, participant: str = "5f3a9c0de1") -> Callable[[], Enro
     )
 
 
-def broken() -> set[str]:
-    return {outcome.check.name for outcome in run(CHECKS) if not outcome.holds}
-
-
 def test_one_participant_who_arrives_in_many_tabs_is_one_person(
     link: JoinLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +49,7 @@ def test_one_participant_who_arrives_in_many_tabs_is_one_person(
     }
     assert Annotator.objects.count() == PlatformIdentity.objects.count() == 1
     assert Event.objects.filter(type=Event.Type.ANNOTATOR_INVITED).count() == 1
-    assert not broken()
+    assert not broken("people")
 
 
 def test_control_without_the_constraint_one_participant_is_many_people(
@@ -65,10 +61,10 @@ def test_control_without_the_constraint_one_participant_is_many_people(
             outcomes = race(*[coming(link)] * ARRIVALS)
         assert not errors(outcomes)
         assert Annotator.objects.count() == Enrollment.objects.count() == ARRIVALS
-        assert "one_person_per_confirmed_identity" in broken()
+        assert "one_person_per_confirmed_identity" in broken("people")
 
 
-@pytest.mark.parametrize("round", range(3))
+@pytest.mark.parametrize("round", ROUNDS)
 def test_arriving_while_being_forgotten_leaves_no_identity_behind(link: JoinLink, round: int) -> None:
     person = coming(link)()
 
@@ -77,7 +73,7 @@ def test_arriving_while_being_forgotten_leaves_no_identity_behind(link: JoinLink
     )
 
     assert all(isinstance(error, AskedToBeForgotten) for error in errors(outcomes))
-    assert not broken()
+    assert not broken("people")
     assert Annotator.objects.get() == person.annotator, "nobody gets a second place meanwhile"
     assert not PlatformIdentity.objects.exists()
 

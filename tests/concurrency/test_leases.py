@@ -16,6 +16,7 @@ from annotation.actions import leases, serving
 from annotation.models import Assignment, Enrollment, Event, Study, SurplusReason, Vote
 from annotation.protocols.validity import ValidityProtocol
 from tests import builders
+from tests.annotation.invariants import broken
 from tests.concurrency.racing import (
     MOMENT,
     Overtaking,
@@ -26,7 +27,7 @@ from tests.concurrency.racing import (
     without_constraint,
     without_locks,
 )
-from tests.concurrency.serving import claiming, everything_holds, submitting, submitting_and_claiming
+from tests.concurrency.serving import claiming, submitting, submitting_and_claiming
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,7 +56,7 @@ def _others(study: Study, count: int) -> list[Callable[[], object]]:
 def test_a_late_form_races_others_for_the_slot_and_is_never_lost(late: Assignment) -> None:
     late_person = late.enrollment
 
-    outcomes = race(submitting(late, late_person), *_others(late.story.study, 4))
+    outcomes = race(submitting(late, late_person), *_others(late.story.study, 2))
 
     assert not errors(outcomes)
     receipt = outcomes[0]
@@ -63,7 +64,7 @@ def test_a_late_form_races_others_for_the_slot_and_is_never_lost(late: Assignmen
     assert receipt.vote.surplus_reason in (SurplusReason.NONE, SurplusReason.LATE)
     assert Vote.objects.counted().count() == 1
     assert Enrollment.objects.get(pk=late_person.pk).stories_submitted == 1
-    assert everything_holds()
+    assert not broken()
 
 
 def test_late_forms_that_ask_for_the_next_story_do_not_block_one_another(
@@ -88,25 +89,25 @@ def test_late_forms_that_ask_for_the_next_story_do_not_block_one_another(
     assert not errors(outcomes)
     assert "No story could be found" not in caplog.text
     assert Vote.objects.counted().count() == 3
-    assert everything_holds()
+    assert not broken()
 
 
 def test_a_late_form_races_the_sweep() -> None:
     """The lease has run out but nobody has freed the slot: whoever is first, the vote counts."""
-    study = builders.make_study(stories=4, votes_per_story=1)
+    study = builders.make_study(stories=2, votes_per_story=1)
     an_hour_ago = timezone.now() - timedelta(hours=1)
     leases = [
-        builders.claim(person, now=an_hour_ago) for person in builders.qualified(study, 4, now=an_hour_ago)
+        builders.claim(person, now=an_hour_ago) for person in builders.qualified(study, 2, now=an_hour_ago)
     ]
 
     outcomes = race(
         *[submitting(lease, lease.enrollment) for lease in leases],
-        *[lambda: actions.release_expired_leases(now=timezone.now())] * 4,
+        *[lambda: actions.release_expired_leases(now=timezone.now())] * 2,
     )
 
     assert not errors(outcomes)
-    assert Vote.objects.counted().count() == 4
-    assert everything_holds()
+    assert Vote.objects.counted().count() == 2
+    assert not broken()
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_somebody_who_asks_again_races_the_sweep_for_their_story(
     assert not errors(outcomes)
     assert Assignment.objects.get().state == Assignment.State.LEASED
     assert Assignment.objects.get().lease_expires_at > timezone.now()
-    assert everything_holds()
+    assert not broken()
 
 
 def test_control_without_locks_they_are_shown_a_story_they_no_longer_hold(
@@ -159,17 +160,6 @@ def test_control_without_locks_they_are_shown_a_story_they_no_longer_hold(
 
     assert isinstance(outcomes[0], Assignment)
     assert Assignment.objects.get().state == Assignment.State.EXPIRED
-
-
-def test_a_page_that_stays_open_races_the_sweep_for_its_story(returning: Enrollment) -> None:
-    """The lease is renewed or free, and the page is told which."""
-    held = Assignment.objects.get()
-    renewed, *swept = race(_renewing(held), _sweeping, _sweeping)
-
-    assert swept.count(1) == (0 if renewed else 1)
-    held.refresh_from_db()
-    assert held.state == (Assignment.State.LEASED if renewed else Assignment.State.EXPIRED)
-    assert everything_holds()
 
 
 def test_a_page_that_asks_while_its_story_is_freed_is_told_so(
@@ -282,7 +272,7 @@ def test_a_form_races_the_suspension_of_its_author(
     assert not errors(outcomes)
     assert Vote.objects.count() == 1
     assert not _counted_after_the_suspension()
-    assert everything_holds()
+    assert not broken()
 
 
 def test_control_without_locks_a_form_counts_after_the_suspension(

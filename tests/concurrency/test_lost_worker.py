@@ -1,55 +1,21 @@
-"""A worker is killed while the database is at a statement of its, however long that takes."""
+"""A worker is gone while the database is at a statement of its, however long that takes."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+import socket
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
-from django.conf import settings
-from django.db import connection
+from django.db import Error, connection, connections
 
 from annotation import locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-NUMBER = 7
-STATEMENT_SECONDS = 40
-WORKER = f"""
-import django
-django.setup()
-from django.db import connection
-from annotation import locks
-with locks.alone(locks.IMPORT, {NUMBER}), connection.cursor() as cursor:
-    {{before}}
-    cursor.execute("SELECT pg_sleep({STATEMENT_SECONDS})")
-"""
-UNNOTICED = "cursor.execute('SET client_connection_check_interval = 0')"
-
-StartWorker = Callable[[str], "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def start_worker(child_environment: dict[str, str]) -> Iterator[StartWorker]:
-    """Starts a process that is alone at its work and asks the database something long."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(before: str) -> subprocess.Popen[bytes]:
-        script = WORKER.format(before=before)
-        started.append(
-            subprocess.Popen([sys.executable, "-c", script], cwd=settings.BASE_DIR, env=child_environment)
-        )
-        assert wait_until(lambda: len(sleeping()) == 1, seconds=60)
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [[*sleeping()]])
+WORKER, UNNOTICED = 7, 8
 
 
 def sleeping() -> set[int]:
@@ -62,22 +28,46 @@ def sleeping() -> set[int]:
         return {row[0] for row in cursor.fetchall()}
 
 
-def wait_until(holds: Callable[[], bool], *, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+def gone_at_work(number: int) -> None:
+    """Be alone at some work and ask the database something long; then the connection ends without a word.
+
+    That is what the kernel does when it kills a process.
+    """
+    sockets: list[int] = []
+
+    def work() -> None:
+        with suppress(Error), locks.alone(locks.IMPORT, number), connection.cursor() as cursor:
+            if number == UNNOTICED:
+                cursor.execute("SET client_connection_check_interval = 0")
+            sockets.append(os.dup(connection.connection.fileno()))
+            cursor.execute("SELECT pg_sleep(40)")
+        connections.close_all()
+
+    before = len(sleeping())
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while len(sleeping()) == before:
+        assert thread.is_alive(), "the worker failed"
+        time.sleep(0.02)
+    with socket.socket(fileno=sockets[0]) as line:
+        line.shutdown(socket.SHUT_RDWR)
+    thread.join(timeout=20)
 
 
-@pytest.mark.parametrize(("before", "is_free"), [("", True), (UNNOTICED, False)], ids=["noticed", "control"])
-def test_the_work_of_a_killed_worker_is_free_before_its_statement_ends(
-    start_worker: StartWorker, before: str, is_free: bool
-) -> None:
-    worker = start_worker(before)
-    assert locks.held(locks.IMPORT) == {NUMBER}
-    worker.kill()
-    worker.wait()
-    seconds = 2 * locks.NOTICED_WITHIN.total_seconds()
-    assert wait_until(lambda: not locks.held(locks.IMPORT), seconds=seconds) is is_free
+@pytest.fixture
+def nobody_sleeps_on() -> Iterator[None]:
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [[*sleeping()]])
+
+
+@pytest.mark.usefixtures("nobody_sleeps_on")
+def test_the_work_of_a_worker_that_is_gone_is_free_before_its_statement_ends() -> None:
+    """The control: where the database does not look, the work of the other one stays taken."""
+    for number in (WORKER, UNNOTICED):
+        gone_at_work(number)
+    assert locks.held(locks.IMPORT) == {WORKER, UNNOTICED}
+
+    time.sleep(2 * locks.NOTICED_WITHIN.total_seconds())
+
+    assert locks.held(locks.IMPORT) == {UNNOTICED}

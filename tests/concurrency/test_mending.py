@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,13 @@ from annotation.actions.votes import store_vote
 from annotation.errors import CannotChange
 from annotation.models import Event, Study, Vote
 from annotation.protocols.validity import ValidityProtocol
-from integrity.catalogue import CHECKS, run
 from publishing.actions import releases as publishing_actions
 from publishing.models import Release
 from tests import builders
+from tests.annotation.invariants import broken
 from tests.concurrency.racing import (
     MOMENT,
+    ROUNDS,
     Overtaking,
     errors,
     race,
@@ -38,10 +38,6 @@ from tests.concurrency.racing import (
 from tests.worlds import built_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def broken() -> set[str]:
-    return {outcome.check.name for outcome in run(CHECKS) if not outcome.holds}
 
 
 def changing(vote: Vote, **answers: str) -> Callable[[], Vote]:
@@ -83,10 +79,10 @@ def test_two_changes_at_once_are_revisions_two_and_three(vote: Vote, monkeypatch
     assert not broken()
 
 
-def test_one_change_sent_four_times_is_one_revision(vote: Vote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_change_sent_twice_is_one_revision(vote: Vote, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch, ValidityProtocol, "read_form")
 
-    outcomes = race(*[changing(vote, q1="no")] * 4)
+    outcomes = race(*[changing(vote, q1="no")] * 2)
 
     assert not errors(outcomes)
     assert {outcome.pk for outcome in outcomes if isinstance(outcome, Vote)} == {
@@ -105,20 +101,6 @@ def test_control_without_locks_the_constraint_refuses_the_second(
 
     assert [type(error) for error in errors(outcomes)] == [IntegrityError]
     assert Vote.objects.filter(revision=2).count() == 1
-
-
-def test_control_without_locks_and_constraint_two_votes_are_one_revision(
-    vote: Vote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_locks(monkeypatch)
-    together(monkeypatch, votes, "store_vote", 2, before=True)
-    with without_constraint(Vote, "one_vote_per_assignment_and_revision"):
-        race(changing(vote, q1="no"), changing(vote, q2="no"))
-
-        assert Counter(Vote.objects.filter(revision=2).values_list("assignment")) == {
-            (vote.assignment_id,): 2
-        }
-        assert "only_the_last_revision_counts" in broken()
 
 
 # A change and a release
@@ -210,14 +192,6 @@ def test_a_change_during_the_build_is_refused(
     assert not broken()
 
 
-def test_changes_and_a_release_at_the_same_instant_agree(vote: Vote, release: Release) -> None:
-    outcomes = race(building(release), *[changing(vote, q1=to) for to in ("no", "possibly", "no")])
-
-    assert all(isinstance(error, CannotChange) for error in errors(outcomes))
-    assert published_answer(release, vote) == answer_that_counts(vote)
-    assert not broken()
-
-
 # Addresses
 
 
@@ -237,32 +211,32 @@ def confirming(identity: PlatformIdentity | None) -> Callable[[], PlatformIdenti
 
 
 def test_one_address_confirmed_by_many_at_once_is_known_for_one() -> None:
-    claims = [giving(somebody(), "ada@example.org")() for _ in range(6)]
+    claims = [giving(somebody(), "ada@example.org")() for _ in range(3)]
 
     outcomes = race(*[confirming(claim) for claim in claims])
 
-    assert [type(error) for error in errors(outcomes)] == [AddressTaken] * 5
+    assert [type(error) for error in errors(outcomes)] == [AddressTaken] * 2
     assert PlatformIdentity.objects.get(confirmed_at__isnull=False).person == "ada@example.org"
 
 
 def test_control_without_the_constraint_an_address_is_known_for_many() -> None:
     with without_constraint(PlatformIdentity, "one_annotator_per_platform_person"):
-        claims = [giving(somebody(), "ada@example.org")() for _ in range(6)]
+        claims = [giving(somebody(), "ada@example.org")() for _ in range(3)]
         outcomes = race(*[confirming(claim) for claim in claims])
         assert not errors(outcomes)
-        assert PlatformIdentity.objects.filter(confirmed_at__isnull=False).count() == 6
+        assert PlatformIdentity.objects.filter(confirmed_at__isnull=False).count() == 3
 
 
 def test_one_person_who_gives_an_address_in_many_tabs_keeps_one() -> None:
     person = somebody()
 
-    outcomes = race(*[giving(person, f"ada{number % 2}@example.org") for number in range(6)])
+    outcomes = race(*[giving(person, f"ada{number % 2}@example.org") for number in range(3)])
 
     assert not errors(outcomes)
     assert PlatformIdentity.objects.count() == 1
 
 
-@pytest.mark.parametrize("round", range(3))
+@pytest.mark.parametrize("round", ROUNDS)
 def test_an_address_given_while_being_forgotten_is_not_kept(round: int) -> None:
     person = somebody()
 
@@ -293,4 +267,4 @@ def test_control_without_locks_an_address_outlives_being_forgotten(monkeypatch: 
         overtaking.overtake(lambda: erase_identities(annotator=person, now=timezone.now())),
     )
 
-    assert broken() == {"erased_people_leave_no_identity"}
+    assert broken("people") == {"erased_people_leave_no_identity"}

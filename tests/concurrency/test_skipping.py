@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotation import actions, rules
 from annotation.models import Assignment, Enrollment, Skip, Story, Vote
-from integrity.catalogue import CHECKS, run
 from tests import builders
+from tests.annotation.invariants import broken
 from tests.concurrency.racing import errors, race, slowly, together, without_locks
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,10 +34,6 @@ def sweeping() -> int:
     return actions.release_expired_leases(now=timezone.now() + timedelta(days=1))
 
 
-def everything_holds() -> bool:
-    return all(outcome.holds for outcome in run(CHECKS))
-
-
 @pytest.fixture
 def held() -> Assignment:
     study = builders.make_study(stories=1, votes_per_story=1)
@@ -52,17 +48,17 @@ def test_a_skip_and_a_vote_at_once_end_as_one_credited_vote(held: Assignment) ->
     person = Enrollment.objects.get()
     assert (held.state, Vote.objects.count()) == ("submitted", 1)
     assert (person.stories_submitted, person.stories_skipped) == (1, 0)
-    assert everything_holds()
+    assert not broken()
 
 
 def test_the_same_skip_many_times_at_once_is_one(held: Assignment, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch, rules, "is_credited")
-    outcomes = race(*[skipping(held)] * 6)
+    outcomes = race(*[skipping(held)] * 3)
 
     assert not errors(outcomes)
     assert len({(one.pk, one.skipped_at) for one in outcomes if isinstance(one, Skip)}) == 1
     assert Enrollment.objects.get().stories_submitted == 1
-    assert everything_holds()
+    assert not broken()
 
 
 def test_control_without_locks_a_skip_is_credited_twice_or_refused(
@@ -81,19 +77,4 @@ def test_a_skip_and_the_end_of_its_lease_at_once_free_the_slot_once(held: Assign
     assert not errors(outcomes)
     held.refresh_from_db()
     assert (held.state, Story.objects.get().has_free_slot) == ("skipped", True)
-    assert everything_holds()
-
-
-def test_the_slot_of_a_skip_goes_to_one_of_those_who_wait(held: Assignment) -> None:
-    study = held.enrollment.study
-    others = builders.qualified(study, 5)
-    claims = [
-        lambda person=person: actions.assign_next_story(enrollment=person, now=timezone.now())
-        for person in others
-    ]
-    outcomes = race(skipping(held), *claims)
-
-    assert not errors(outcomes)
-    assert sum(isinstance(one, Assignment) for one in outcomes) <= 1
-    assert Assignment.objects.living().count() <= 1
-    assert everything_holds()
+    assert not broken()

@@ -21,7 +21,7 @@ from tests.concurrency.racing import errors, race
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SECONDS, DEEDS = 2.5, 100
+SECONDS, DEEDS = 1, 100
 """How long a storm lasts: until that much time is over, and that much was done."""
 THREADS = 8
 MINUTES_PER_SECOND = 60

@@ -20,7 +20,7 @@ from tests.concurrency.racing import errors, race, slowly, together, without_loc
 from tests.recruitment.platform_visits import hit_of, publish_campaign, qualified_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
-AT_ONCE = 6
+AT_ONCE = 3
 
 
 @pytest.fixture

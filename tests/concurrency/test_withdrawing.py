@@ -18,16 +18,22 @@ from publishing.models import Deposit, Release
 from tests.builders import ALL_YES
 from tests.concurrency.racing import Overtaking, errors, race, without_locks
 from tests.publishing.support import judged_study, published
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
 PLACE = "s3://ours/small"
 
 
+@built_once
+def published_once() -> Release:
+    return published(judged_study("small", {"kept": (ALL_YES,) * 3}))
+
+
 @pytest.fixture
 def release(settings: Any, tmp_path: Path) -> Release:
     settings.RELEASES_ROOT = tmp_path
-    return published(judged_study("small", {"kept": (ALL_YES,) * 3}))
+    return published_once()
 
 
 def withdraw(release: Release) -> list[str]:
@@ -43,7 +49,14 @@ def test_a_withdrawal_meets_a_deposit_that_begins(
     if not locked:
         without_locks(monkeypatch)
     overtaking = Overtaking()
-    monkeypatch.setattr(actions, "_record", lambda *_, **__: overtaking.wait_inside(0.5))
+    moved = actions._moved
+
+    def slowly(*given: Any, **named: Any) -> Deposit:
+        deposit = moved(*given, **named)
+        overtaking.wait_inside(0.5)
+        return deposit
+
+    monkeypatch.setattr(actions, "_moved", slowly)
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True)
     outcomes = race(
         lambda: actions.request_deposit(release=release, destination=place, by=None, now=timezone.now()),

@@ -27,7 +27,7 @@ from annotation.rules import Reason, Refusal
 from crowd.behaviour import Behaviour, Population
 from crowd.knowledge import truth_of
 from crowd.report import Report
-from crowd.run import Limits, run as run_crowd
+from crowd.run import Settings, run as run_crowd
 from crowd.truth import Truth
 from qualification.models import Attempt, Round
 from recruitment.actions import set_join_link
@@ -38,7 +38,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 EVERYBODY_GOOD = Population(careful=1.0, skill_careful=(1.0, 1.0), declines=0.0)
 NOTHING_HAPPENS = Behaviour(leaves=0, submits_twice=0, comes_late=0, submits_incomplete=0)
-LIMITS = Limits(concurrency=4, max_seconds=60)
 
 
 def heading(reason: Reason) -> str:
@@ -57,10 +56,11 @@ def ready(
     settings: dict[str, Any] = {
         "population": EVERYBODY_GOOD,
         "behaviour": NOTHING_HAPPENS,
-        "limits": LIMITS,
+        "concurrency": 4,
+        "max_seconds": 60,
         "truth": truth_of(study, table={}, valid=0.6, seed=seed),
     } | options
-    return lambda: run_crowd(links, base_url=server.url, seed=seed, **settings)
+    return lambda: run_crowd(links, base_url=server.url, settings=Settings(seed, **settings))
 
 
 def work(study: Study, server: LiveServer, count: int, *, seed: int = 1, **options: Any) -> Report:
@@ -91,7 +91,7 @@ def late_by(seconds: float, study: Study, server: LiveServer) -> Iterator[list[R
 
 def check_receipts(report: Report, study: Study) -> None:
     """Everybody's receipts are votes in the database, and there are no other votes (invariant 2)."""
-    held = {(receipt.assignment, datetime.fromisoformat(receipt.saved_at)) for receipt in report.receipts}
+    held = {(number, datetime.fromisoformat(receipt.saved_at)) for number, receipt in report.receipts}
     assert held == set(Vote.objects.of_study(study).values_list("assignment_id", "submitted_at"))
     assert len(held) == len(report.receipts) == Vote.objects.of_study(study).count()
 
@@ -106,16 +106,16 @@ def check_slots(study: Study) -> None:
 
 
 def test_people_qualify_and_vote_until_there_is_nothing_left(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=6, qualification=2)
+    study = builders.make_study(stories=3, qualification=2)
     builders.add_round(study, [builders.story_row(900, prefix="practice")], kind=Round.Kind.REQUIRED)
-    report = work(study, live_server, 4, population=Population(
+    report = work(study, live_server, 3, population=Population(
         careful=1.0, skill_careful=(1.0, 1.0), declines=0.0, without_javascript=0.5))  # fmt: skip
     assert report.errors == ()
-    assert report.votes == 18
-    assert report.people == {"finished": 4}
+    assert report.votes == 9
+    assert report.people == {"finished": 3}
     assert set(report.endings) <= {heading(Reason.ALL_DONE), heading(Reason.NOTHING_FREE)}
-    assert report.tests_handed_in == 4
-    assert Attempt.objects.filter(passed=True).count() == 4
+    assert report.tests_handed_in == 3
+    assert Attempt.objects.filter(passed=True).count() == 3
     check_receipts(report, study)
     check_slots(study)
 
@@ -128,7 +128,8 @@ def test_everybody_answers_by_the_truth_that_the_server_knows(live_server: LiveS
         "story_00002_sev1": builders.answers(q3="no"),
     }
     truth = truth_of(study, table=table, valid=0.6, seed=1)
-    assert work(study, live_server, 3, truth=truth).errors == ()
+    assert work(study, live_server, 1, truth=truth).errors == ()
+    assert Vote.objects.of_study(study).count() == 3
     for vote in Vote.objects.of_study(study).select_related("assignment__story"):
         given = {answer.question: answer.option for answer in vote.answers.all()}
         assert given == table[vote.assignment.story.story_id]
@@ -137,11 +138,11 @@ def test_everybody_answers_by_the_truth_that_the_server_knows(live_server: LiveS
 def test_people_of_little_skill_fail_the_test_once_and_are_served_nothing(live_server: LiveServer) -> None:
     study = builders.make_study(stories=3, qualification=2)
     set_join_link(study=study, by=None, now=timezone.now(), source="pool")  # so the result links to the end
-    report = work(study, live_server, 3, population=Population(
+    report = work(study, live_server, 2, population=Population(
         careful=0.0, skill_others=(0.0, 0.0), declines=0.0))  # fmt: skip
     assert report.errors == ()
-    assert report.people == {"not qualified": 3}
-    assert list(Attempt.objects.values_list("number", "passed")) == [(1, False)] * 3
+    assert report.people == {"not qualified": 2}
+    assert list(Attempt.objects.values_list("number", "passed")) == [(1, False)] * 2
     assert report.votes == Vote.objects.count() == 0
 
 
@@ -154,11 +155,11 @@ def test_people_who_decline_leave_no_answers(live_server: LiveServer) -> None:
 
 
 def test_a_form_sent_twice_is_one_vote_with_one_receipt(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=4)
+    study = builders.make_study(stories=2)
     behaviour = Behaviour(leaves=0, submits_twice=1.0, comes_late=0, submits_incomplete=0)
     report = work(study, live_server, 3, behaviour=behaviour)
     assert report.errors == ()
-    assert report.submitted_twice == report.same_receipt_twice == report.votes == 12
+    assert report.submitted_twice == report.same_receipt_twice == report.votes == 6
     check_receipts(report, study)
     check_slots(study)
 
@@ -166,20 +167,20 @@ def test_a_form_sent_twice_is_one_vote_with_one_receipt(live_server: LiveServer)
 def test_an_incomplete_form_comes_back_and_stores_nothing_until_it_is_complete(
     live_server: LiveServer,
 ) -> None:
-    study = builders.make_study(stories=3)
+    study = builders.make_study(stories=2)
     behaviour = Behaviour(leaves=0, submits_twice=0, comes_late=0, submits_incomplete=1.0)
     report = work(study, live_server, 2, behaviour=behaviour)
     assert report.errors == ()
-    assert report.incomplete == report.votes == 6
+    assert report.incomplete == report.votes == 4
     check_receipts(report, study)
 
 
 def test_people_who_leave_and_come_back_get_the_same_story_again(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=3)
+    study = builders.make_study(stories=2)
     behaviour = Behaviour(leaves=1.0, comes_back=1.0, submits_twice=0, comes_late=0, submits_incomplete=0)
     report = work(study, live_server, 2, behaviour=behaviour)
     assert report.errors == ()
-    assert report.came_back == report.votes == 6
+    assert report.came_back == report.votes == 4
     assert study.stories.filter(assignments__state="leased").count() == 0
 
 
@@ -231,7 +232,7 @@ def test_a_closed_study_refuses_with_its_own_page(live_server: LiveServer) -> No
 
 def test_a_run_ends_when_its_time_is_up(live_server: LiveServer) -> None:
     study = builders.make_study(stories=3)
-    report = work(study, live_server, 2, pace=10.0, limits=Limits(concurrency=2, max_seconds=2.0))
+    report = work(study, live_server, 2, pace=10.0, concurrency=2, max_seconds=1.0)
     assert report.people == {"still there": 2}
     assert report.seconds < 4
 
@@ -240,7 +241,9 @@ def test_what_should_not_happen_is_reported_without_the_secret_in_the_address(
     live_server: LiveServer,
 ) -> None:
     report = run_crowd(
-        [live_server.url + "/join/not-a-link/"], base_url=live_server.url, seed=1, truth=Truth(known={})
+        [live_server.url + "/join/not-a-link/"],
+        base_url=live_server.url,
+        settings=Settings(1, Truth(known={})),
     )
     assert report.people == {"error": 1}
     assert "404" in report.errors[0]
@@ -260,16 +263,16 @@ def test_the_crowd_works_where_an_event_loop_runs(
     study = builders.make_study(stories=2)
 
     async def in_a_notebook() -> str:
-        return simulate(study.slug, live_server.url, annotators=3, seed=11, careful=1.0, leaves=0.0)
+        return simulate(study.slug, live_server.url, annotators=1, seed=11, careful=1.0, leaves=0.0)
 
     assert "votes with a receipt" in asyncio.run(in_a_notebook())
     assert Vote.objects.exists()
 
 
 def test_the_command_fills_a_study_and_marks_it_a_rehearsal(live_server: LiveServer) -> None:
-    study = builders.make_study(stories=4, qualification=2)
+    study = builders.make_study(stories=2, qualification=2)
     said = simulate(
-        study.slug, live_server.url, annotators=4, seed=11, concurrency=4, careful=1.0, leaves=0.0
+        study.slug, live_server.url, annotators=3, seed=11, concurrency=4, careful=1.0, leaves=0.0
     )
     study.refresh_from_db()
     assert study.environment == Environment.REHEARSAL

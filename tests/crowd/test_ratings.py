@@ -15,9 +15,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from annotation import actions
 from annotation.models import Study, Vote
-from dashboard.actions import load_sample_study
+from dashboard.actions import OPEN, create_study, move_study
 from dashboard.figures import compute
+from dashboard.settings.configuration import parse_configuration
+from dashboard.settings.sample_study import SAMPLES
 from publishing import tasks
 from publishing.card.markdown import decimal
 from publishing.errors import UnknownFilter
@@ -27,20 +30,30 @@ from tests.publishing.support import published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+CONDITIONS = ("false belief", "true belief")
 QUESTIONS = ("understandable", "coherent", "unambiguous")
 MEANINGLESS = re.compile(r"\b(kept|dropped|drops|keeps|validated|retention|objects? alone)\b", re.IGNORECASE)
 
 
 @pytest.fixture
 def rated(tmp_path: Path, settings: Any) -> Study:
-    """The sample study of ratings with all its votes: twelve items, ten of them for each of six people."""
+    """Half of the sample study of ratings with all its votes: four people rate each of six items."""
     settings.RELEASES_ROOT = tmp_path / "releases"
-    study = load_sample_study(now=timezone.now(), name="ratings")
-    for number, person in enumerate(builders.qualified(study, 6)):
-        for place in range(10):
+    content = json.loads(SAMPLES["ratings"].read_bytes())
+    lines = (SAMPLES["ratings"].parent / content["stories"]).read_text(encoding="utf-8").splitlines()
+    content |= {"design": {"by": "condition", "load": dict.fromkeys(CONDITIONS, 3)}, "votes_per_story": 4}
+    for name in ("stories", "truth", "slug"):
+        del content[name]
+    config = parse_configuration(json.dumps(content).encode(), name="study.json")
+    study = create_study(slug="rated", config=config, by=None, now=timezone.now())
+    builders.import_rows(study, [json.loads(line) for line in lines[:6]])
+    study = actions.make_rehearsal(study=study, by=None, now=timezone.now())
+    move_study(study=study, move=OPEN, campaigns=(), by=None, now=timezone.now())
+    for number, person in enumerate(builders.qualified(study, 4)):
+        for place in range(6):
             rating = str((number + place) % 5 + 1)
             builders.vote(person, dict.fromkeys(QUESTIONS, rating))
-    assert Vote.objects.of_study(study).counted().count() == 60
+    assert Vote.objects.of_study(study).counted().count() == 24
     return study
 
 
@@ -49,15 +62,15 @@ def test_pages_say_nothing_that_has_no_meaning_for_ratings(rated: Study, client:
     with pytest.raises(UnknownFilter, match="every-item"):
         published(rated, filter_name="all-agree")
     release = published(rated)
-    assert (release.filter_name, release.kept, release.dropped) == ("every-item", 12, 0)
+    assert (release.filter_name, release.kept, release.dropped) == ("every-item", 6, 0)
     card = (release.directory / "README.md").read_text()
-    assert "5 of false belief and 5 of true belief (by `scenario_name`)" in card
+    assert "3 of false belief and 3 of true belief (by `scenario_name`)" in card
     assert not MEANINGLESS.search(card), MEANINGLESS.search(card)
     (difference,) = json.loads((release.directory / "statistics.json").read_bytes())["contrasts"][
         "kinds"
     ].values()
-    assert (difference["items"], len(difference["interval"])) == (12, 2)
-    assert f"| `false belief − true belief` | 12 | {decimal(difference['difference'])}" in card
+    assert (difference["items"], len(difference["interval"])) == (6, 2)
+    assert f"| `false belief − true belief` | 6 | {decimal(difference['difference'])}" in card
     report = check_release(release.directory)
     assert report.is_sound, report.shown
     tasks.compare_releases(release.pk, published(rated).pk)

@@ -19,7 +19,6 @@ from annotation import actions
 from annotation.models import Enrollment, Story, Study, Vote
 from crowd.behaviour import Population
 from crowd.knowledge import truth_of
-from crowd.run import Limits
 from dashboard.actions import create_study
 from dashboard.settings.configuration import parse_configuration
 from dashboard.settings.sample_study import SAMPLES
@@ -57,7 +56,7 @@ class Size:
         return self.load[condition] * self.people // self.votes
 
 
-SMALL = Size(people=6, votes=3, share=5, invited=10)
+SMALL = Size(people=4, votes=2, share=5, invited=7)
 WHOLE = Size(people=40, votes=20, share=1, invited=60)
 
 
@@ -104,8 +103,7 @@ def test_the_study_comes_out_exactly_and_its_release_says_so(
     study, items = made(size)
     table = {one["story_id"]: dict.fromkeys(QUESTIONS, "4") for one in items}
     truth = truth_of(study, table=table, valid=1.0, seed=1)
-    limits = Limits(concurrency=4, max_seconds=540)
-    work(study, live_server, size.invited, truth=truth, population=ABLE, limits=limits)
+    work(study, live_server, size.invited, truth=truth, population=ABLE, max_seconds=540)
 
     counted = Vote.objects.of_study(study).counted()
     per_item = Counter(counted.values_list("assignment__story__story_id", flat=True))
@@ -147,8 +145,8 @@ def recompute(place: Path, size: Size) -> None:
         found = statistics[question]
         assert found["mean"] == pytest.approx(ratings.mean(), abs=1e-9)
         assert found["median"] == np.median(ratings)
-        low, high = found["intervals"]["mean"]
-        assert low < found["mean"] < high
+        interval = found["intervals"]["mean"]
+        assert interval is None or interval[0] < found["mean"] < interval[1]  # None: all gave the same
         means = {
             row["story_id"]: row["mean"]
             for row in rows(place, "annotations/ratings.jsonl")

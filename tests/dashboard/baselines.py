@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Assignment, Enrollment, Story, Study
-from annotation.protocols.multiple_choice.item import right_key
+from annotation.protocols.multiple_choice import right_key
 from dashboard import actions as dashboard_actions
 from dashboard.releases.human_baseline import Admission, BaselinePlan
 from publishing.models import Release

@@ -14,8 +14,9 @@ import pytest
 from django.test import Client
 
 from accounts.actions import ensure_researcher
+from annotation.models import Study
 from dashboard.charts import quality, stories, votes
-from dashboard.charts.base import in_lines
+from dashboard.charts.base import Source, in_lines
 from dashboard.charts.catalogue import CHARTS
 from dashboard.figures import forecast
 from dashboard.queries import Share
@@ -29,29 +30,42 @@ HOUR = forecast.hour_of(NOW)
 FILES = PROJECT / "static" / "vendor" / "vega"
 
 
+def source(
+    hourly: dict[int, int],
+    finish: dict[str, Any] | None = None,
+    *,
+    now: datetime,
+    minutes: dict[int, int] | None = None,
+    wanted: int = 0,
+) -> Source:
+    """Figures of a study with these votes."""
+    document = {"hourly": hourly, "minutes": minutes or {}, "finish": finish, "votes": {"wanted": wanted}}
+    return Source(Study(), document, now)
+
+
 def row(name: str, kept: int, complete: int) -> dict[str, Any]:
     return {"name": name, "generated": complete + 1, "complete": complete, "kept": kept}
 
 
 def test_retention_is_ranked_with_intervals_and_says_the_extremes() -> None:
     rows = [row("low", 2, 20), row("none", 0, 0), row("high", 18, 20)]
-    chart = stories.retention("kept", "Kept", "Scenario", rows, ranked=True)
+    chart = stories.retention("Kept", "Scenario", rows, ranked=True)
     assert [found["name"] for found in chart.rows] == ["high", "low", "none"]
     assert (chart.rows[0]["low"], chart.rows[0]["high"]) == wilson(18, 20)
     assert chart.rows[2]["share"] is chart.rows[2]["low"] is None
     assert "20 of 40 complete stories are kept (50 %)" in chart.finding
     assert "most often: high (90 %); least often: low (10 %)" in chart.finding
-    lucky = stories.retention("kept", "Kept", "Scenario", [*rows, row("one", 1, 1)], ranked=True)
+    lucky = stories.retention("Kept", "Scenario", [*rows, row("one", 1, 1)], ranked=True)
     assert lucky.rows[0]["name"] == "one"
     assert "most often: high (90 %); least often: low (10 %)" in lucky.finding, "one story is no finding"
-    few = stories.retention("kept", "Kept", "Scenario", [row("a", 0, 19), row("b", 9, 20)], ranked=True)
+    few = stories.retention("Kept", "Scenario", [row("a", 0, 19), row("b", 9, 20)], ranked=True)
     assert few.finding == "9 of 39 complete stories are kept (23 %)."
-    in_order = stories.retention("kept", "Kept", "Severity", rows, ranked=False)
-    by_severity = stories.retention("kept", "Kept", "Severity", rows, ranked=False, called="severity %s")
+    in_order = stories.retention("Kept", "Severity", rows, ranked=False)
+    by_severity = stories.retention("Kept", "Severity", rows, ranked=False, called="severity %s")
     assert "most often: severity " in by_severity.finding
     assert "least often: severity " in by_severity.finding
     assert [found["name"] for found in in_order.rows] == ["low", "none", "high"]
-    nothing = stories.retention("kept", "Kept", "Severity", [row("1", 0, 0)], ranked=False)
+    nothing = stories.retention("Kept", "Severity", [row("1", 0, 0)], ranked=False)
     assert nothing.finding == "No story is complete yet."
 
 
@@ -72,25 +86,25 @@ def test_rules_over_the_same_stories_have_shares_without_intervals() -> None:
 
 
 def test_votes_are_counted_by_hour_and_by_day_without_gaps() -> None:
-    chart = votes.votes({HOUR: 2, HOUR + 2: 5, HOUR + 3: 1}, now=NOW + timedelta(hours=3))
+    chart = votes.votes(source({HOUR: 2, HOUR + 2: 5, HOUR + 3: 1}, now=NOW + timedelta(hours=3)))
     assert chart is not None
     assert [found["votes"] for found in chart.rows] == [2, 0, 5]
     assert chart.rows[0]["from"] == "2026-05-04T12:00:00Z"
     assert chart.title == "Votes per hour"
     days = {HOUR: 2, HOUR + 1: 1, HOUR + 96: 5, HOUR + 120: 1}
-    by_day = votes.votes(days, now=NOW + timedelta(days=5))
+    by_day = votes.votes(source(days, now=NOW + timedelta(days=5)))
     assert by_day is not None
     assert [found["votes"] for found in by_day.rows] == [3, 0, 0, 0, 5]
     assert by_day.rows[0]["from"] == "2026-05-04T00:00:00Z"
-    assert votes.votes({}, now=NOW) is None
-    assert votes.votes({HOUR: 1}, now=NOW) is None, "the hour that is running is no drop"
+    assert votes.votes(source({}, now=NOW)) is None
+    assert votes.votes(source({HOUR: 1}, now=NOW)) is None, "the hour that is running is no drop"
 
 
 def test_progress_runs_from_nothing_to_what_is_wanted_within_its_band() -> None:
     hourly = {HOUR - back: 10 + back % 3 for back in range(1, 13)}
     counted = sum(hourly.values())
     finish = forecast.finish(hourly, remaining=200, now=NOW)
-    chart = votes.progress(hourly, finish, wanted=counted + 200, now=NOW)
+    chart = votes.progress(source(hourly, finish, wanted=counted + 200, now=NOW))
     assert chart is not None
     seen = [found for found in chart.rows if found["kind"] == "counted"]
     ahead = [found for found in chart.rows if found["kind"] == "forecast"]
@@ -107,7 +121,7 @@ def test_progress_is_flat_while_nothing_comes_in(days: int) -> None:
     """Also within a day, of many days: two hours' work each morning is no slope over the whole day."""
     hourly = {HOUR + 24 * day + hour: 10 for day in range(days) for hour in (-3, -2, 0)}
     now = NOW + timedelta(days=days - 1, hours=6)
-    chart = votes.progress(hourly, {"none": forecast.DONE}, wanted=30 * days, now=now)
+    chart = votes.progress(source(hourly, {"none": forecast.DONE}, wanted=30 * days, now=now))
     assert chart is not None
     line = {datetime.fromisoformat(found["at"]): found["votes"] for found in chart.rows}
     assert list(line) == sorted(line)
@@ -123,7 +137,7 @@ def test_progress_is_flat_while_nothing_comes_in(days: int) -> None:
 def test_the_line_of_all_votes_has_a_bounded_number_of_turns() -> None:
     hourly = {HOUR + 3 * work: 1 for work in range(1000)} | {HOUR + 5000: 1}
     now = NOW + timedelta(hours=5001)
-    chart = votes.progress(hourly, {"none": forecast.DONE}, wanted=1001, now=now)
+    chart = votes.progress(source(hourly, {"none": forecast.DONE}, wanted=1001, now=now))
     assert chart is not None
     line = {found["at"]: found["votes"] for found in chart.rows}
     assert len(line) <= 2 * votes.MOST_PAUSES + 3000 / 24 + 5
@@ -134,11 +148,11 @@ def test_the_line_of_all_votes_has_a_bounded_number_of_turns() -> None:
 def test_a_forecast_that_may_never_come_true_looks_a_bounded_way_ahead() -> None:
     expected = NOW + timedelta(hours=10)
     finish = {"finish": expected, "earliest": NOW + timedelta(hours=5), "latest": None}
-    chart = votes.progress({HOUR - 1: 10}, finish, wanted=30, now=NOW)
+    chart = votes.progress(source({HOUR - 1: 10}, finish, wanted=30, now=NOW))
     assert chart is not None
     assert chart.rows[-1]["at"] == "2026-05-05T18:00:00Z", "three times as far as the finish"
     assert (chart.rows[-1]["low"], chart.rows[-1]["high"]) == (10, 30)
-    done = votes.progress({HOUR - 1: 10}, {"none": forecast.DONE}, wanted=10, now=NOW)
+    done = votes.progress(source({HOUR - 1: 10}, {"none": forecast.DONE}, wanted=10, now=NOW))
     assert done is not None
     assert {found["kind"] for found in done.rows} == {"counted"}
 
@@ -150,7 +164,7 @@ def test_the_chart_of_people_is_bounded_and_says_so() -> None:
     ]
     chart = quality.people(rows, median_seconds=1.0, everybody=900)
     assert len(chart.rows) == quality.MOST
-    assert f"{quality.MOST} of 900 people" in chart.how
+    assert f"{quality.MOST} of 900 participants" in chart.how
 
 
 def test_who_has_a_flag_is_drawn_last_and_the_axis_begins_below_the_lowest() -> None:
@@ -240,19 +254,19 @@ def test_a_burst_is_drawn_as_a_burst() -> None:
     start = int(now.timestamp() // 60) - 45
     minutes = {start: 70, start + 1: 100, start + 2: 43}
     hourly = {start // 60: 213}
-    assert votes.votes(hourly, now=now) is None, "the hour alone shows nothing yet"
-    chart = votes.votes(hourly, now=now, minutes=minutes)
+    assert votes.votes(source(hourly, now=now)) is None, "the hour alone shows nothing yet"
+    chart = votes.votes(source(hourly, now=now, minutes=minutes))
     assert chart is not None
     assert (chart.title, [row["votes"] for row in chart.rows]) == ("Votes per minute", [70, 100, 43])
     label = chart.drawing["encoding"]["x"]["axis"]["labelExpr"]
     assert label.startswith("utcseconds(datum.value) ? ''"), "ticks within a minute would repeat its label"
-    line = votes.progress(hourly, {"none": forecast.TOO_EARLY}, wanted=300, now=now, minutes=minutes)
+    line = votes.progress(source(hourly, {"none": forecast.TOO_EARLY}, wanted=300, now=now, minutes=minutes))
     assert line is not None
     seen = [(row["at"][14:16], row["votes"]) for row in line.rows]
     assert seen == [("05", 0), ("06", 70), ("07", 170), ("08", 213), ("50", 213)], "then it is flat"
     two_days = {start + 60 * hour: 1 for hour in range(40)}
     chart = votes.votes(
-        {minute // 60: 1 for minute in two_days}, now=NOW + timedelta(days=9), minutes=two_days
+        source({minute // 60: 1 for minute in two_days}, now=NOW + timedelta(days=9), minutes=two_days)
     )
     assert chart is not None
     assert chart.title == "Votes per hour"

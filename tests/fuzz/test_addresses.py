@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 
 from accounts.rate_limits import address_of_client, client_of
 from annotation import tokens
-from annotation.tokens import InvalidToken, LinkClaim, VisitClaim
+from annotation.tokens import InvalidToken, VisitClaim
 from dashboard.alerts.webhooks import WebhookRefused, read_address as read_webhook
 from recruitment.errors import InvalidAddress
 from recruitment.mails import read_address as read_mail
@@ -21,13 +21,10 @@ from tests.fuzz.near_valid import TEXTS, fuzzed, wounded
 def good_tokens() -> dict[str, tuple[str, Callable[[str], object]]]:
     claim = VisitClaim(1, 2, "key", 3)
     return {
-        "personal": (tokens.personal_token(LinkClaim(1, "key")), tokens.read_personal_token),
+        "personal": (tokens.personal_token(1, "key"), tokens.read_personal_token),
         "visit": (tokens.visit_token(claim), tokens.read_visit_token),
         "address": (tokens.address_token(1, "a@example.org"), tokens.read_address_token),
-        "invitation": (
-            tokens.invitation_token(tokens.InvitationClaim(1, "nonce")),
-            tokens.read_invitation_token,
-        ),
+        "invitation": (tokens.invitation_token(1, "nonce"), tokens.read_invitation_token),
     }
 
 

@@ -66,14 +66,14 @@ def refused_or_read(content: bytes) -> None:
 
 
 @given(content=wounded(GOOD))
-@fuzzed(60)
+@fuzzed(30)
 def test_no_wound_of_a_configuration_is_too_much(content: bytes) -> None:
     refused_or_read(content)
 
 
 @given(document=changed(STUDY))
 @example(document={})
-@fuzzed(60)
+@fuzzed(30)
 def test_no_value_in_a_configuration_is_too_much(document: Any) -> None:
     refused_or_read(as_json(document))
 
@@ -85,6 +85,6 @@ def test_every_problem_is_told_once() -> None:
 
 
 @given(document=changed(ROUND))
-@fuzzed(40)
+@fuzzed(20)
 def test_no_value_in_a_round_is_too_much(document: Any) -> None:
     refused_or_read(as_json(document))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,39 +14,17 @@ from annotation.models import Assignment, Enrollment, Study, Vote
 from annotation.rules import Refusal
 from integrity.catalogue import CHECKS, Check, CheckOutcome, run
 from tests.dashboard.worlds import World, build_world
-from tests.integrity.breaks.answer_keys import KEY_BREAKS
-from tests.integrity.breaks.core import (
-    BREAKS,
+from tests.integrity.breaks import ALL_BREAKS, TOGETHER, Break
+from tests.integrity.breaks.core import disable_triggers, sql
+from tests.integrity.breaks.slots import full_story_offered
+from tests.integrity.breaks.votes import (
     answer_lost,
     changed_after_the_release,
-    disable_triggers,
-    full_story_offered,
     no_turned_into_yes,
-    sql,
     story_rewritten,
 )
-from tests.integrity.breaks.hidden_checks import CHECK_BREAKS
-from tests.integrity.breaks.join_links import LINK_BREAKS
-from tests.integrity.breaks.recruitment import RECRUITING_BREAKS
-from tests.integrity.breaks.reviews import REVIEW_BREAKS
-from tests.integrity.breaks.skips import SKIP_BREAKS
-from tests.integrity.breaks.work_sessions import SESSION_BREAKS
 
 pytestmark = pytest.mark.django_db
-
-ALL_BREAKS = (
-    *BREAKS,
-    *LINK_BREAKS,
-    *REVIEW_BREAKS,
-    *CHECK_BREAKS,
-    *KEY_BREAKS,
-    *SESSION_BREAKS,
-    *RECRUITING_BREAKS,
-    *SKIP_BREAKS,
-)
-PARTS = 6
-WAYS = [pytest.param(*way, id=way[0].__name__) for way in ALL_BREAKS]
-"""Every way to break a promise."""
 
 RELEASES = {
     "published_release_is_unchanged",
@@ -56,7 +34,7 @@ RELEASES = {
     "withdrawal_is_of_a_published_release_and_says_why",
     "withdrawal_is_in_the_log",
 }
-"""The checks that need a real release: see ``test_integrity_of_releases``."""
+"""The checks that need a real release: see ``test_releases``."""
 
 
 @pytest.fixture(scope="module")
@@ -76,36 +54,47 @@ def test_everything_holds_in_studies_in_full_use(world: World) -> None:
     assert not _broken()
 
 
-@pytest.mark.parametrize(
-    "whole", [pytest.param(False, id="some"), pytest.param(True, id="all", marks=pytest.mark.torture)]
-)
-@pytest.mark.parametrize(("break_it", "check", "implied"), WAYS)
-def test_check_finds_exactly_what_is_broken(
-    world: World, break_it: Callable[[World], None], check: str, implied: set[str], whole: bool
-) -> None:
-    """The others say nothing: those of the same promise, and a sixth of the rest, another one each time."""
-    break_it(world)
+@pytest.mark.parametrize("breaks", TOGETHER.values(), ids=TOGETHER)
+def test_checks_find_exactly_what_is_broken(world: World, breaks: tuple[Break, ...]) -> None:
+    """If one is broken alone, the checks of other promises take turns; the torture form has all."""
+    for one in breaks:
+        one.break_it(world)
 
-    broken = _broken(checks=CHECKS if whole else _some(break_it, {check} | implied))
+    broken = _broken(checks=CHECKS if len(breaks) > 1 else _some(*breaks))
 
-    assert set(broken) == {check} | implied
-    assert broken[check].offenders.count >= 1
-    assert broken[check].offenders.rows
+    assert set(broken) == set().union(*({one.check} | one.implied for one in breaks))
+    for one in breaks:
+        assert broken[one.check].offenders.count >= 1
+        assert broken[one.check].offenders.rows
 
 
-def _some(break_it: Callable[[World], None], expected: set[str]) -> list[Check]:
-    number = [way for way, _, _ in ALL_BREAKS].index(break_it)
-    promises = {check.invariant for check in CHECKS if check.name in expected}
+def _some(one: Break) -> list[Check]:
+    """The checks of the same promise, and a sixth of the others, another sixth each time."""
+    number = ALL_BREAKS.index(one)
+    promises = {check.invariant for check in CHECKS if check.name in {one.check} | one.implied}
     return [
-        check
-        for place, check in enumerate(CHECKS)
-        if check.name in expected or check.invariant in promises or place % PARTS == number % PARTS
+        check for place, check in enumerate(CHECKS) if check.invariant in promises or place % 6 == number % 6
     ]
 
 
+@pytest.mark.torture
+@pytest.mark.parametrize("one", ALL_BREAKS, ids=lambda one: one.break_it.__name__)
+def test_each_break_alone_is_found_exactly(world: World, one: Break) -> None:
+    one.break_it(world)
+
+    assert set(_broken()) == {one.check} | one.implied
+
+
 def test_every_check_is_proven_to_find_something() -> None:
-    assert {name for _, name, _ in ALL_BREAKS} | RELEASES == {check.name for check in CHECKS}
+    assert {one.check for one in ALL_BREAKS} | RELEASES == {check.name for check in CHECKS}
     assert len({check.name for check in CHECKS}) == len(CHECKS)
+
+
+def test_breaks_in_one_world_prove_their_checks_each_by_itself() -> None:
+    for name, breaks in TOGETHER.items():
+        proven = {one.check for one in breaks}
+        assert len(proven) == len(breaks), name
+        assert not proven & {implied for one in breaks for implied in one.implied}, name
 
 
 def test_offenders_are_counted_and_the_first_are_named(world: World) -> None:

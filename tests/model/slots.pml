@@ -22,20 +22,30 @@
  * Bounded: decisions of researchers and platforms (exclude, readmit, suspend, reinstate, confirm, doubt) are
  * either DECISIONS about anybody, or as many as you like about one person. What participants and time do is
  * not bounded. Outside: hidden checks (they have no slot), imported votes, another number of votes per story,
- * publishing, and deadlocks (PostgreSQL ends one transaction, which then has stored nothing).
+ * publishing, revisions (an old version is never offered again), and deadlocks (PostgreSQL ends one
+ * transaction, which then has stored nothing).
+ * Adaptive: a story wants one vote, and a second one if the first leaves it undecided (docs/adr/0049). What
+ * votes say is not modelled: whenever the votes change, the story may be undecided or not.
  *
  * By hand: spin -a -DABOUT_ONE=1 slots.pml && cc -DSAFETY -DNOREDUCE -o pan pan.c && ./pan -E -m1000000
  * spin -DWITHOUT=11 removes a guard; ./pan -r then shows the steps of the violation that was found.
  */
 
+#ifdef BOUNDS_FROM_C /* one compilation for all bounds */
+#define DECISIONS c_expr { DECISIONS_GIVEN }
+#define ABOUT_ONE c_expr { ABOUT_ONE_GIVEN }
+#define STUDIES c_expr { STUDIES_GIVEN }
+#define CUT c_expr { CUT_GIVEN }
+#define WITHOUT c_expr { WITHOUT_GIVEN }
+#endif
 #ifndef DECISIONS
 #define DECISIONS 1 /* about anybody */
 #endif
 #ifndef ABOUT_ONE
 #define ABOUT_ONE 0 /* 1: any number of decisions, all about one person */
 #endif
-#ifndef DESIGNS
-#define DESIGNS 1 /* 0: only studies without a design */
+#ifndef STUDIES
+#define STUDIES 3 /* a sum: 1 plain, 2 with a design, 4 stories given by name, 8 an adaptive number of votes */
 #endif
 #define PEOPLE 3
 #define STORIES 2
@@ -51,6 +61,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * constraint one_assignment_per_person_and_story
  * constraint one_lease_at_a_time_per_person
  * constraint slot_is_one_of_the_storys_slots
+ * constraint nothing_given_by_name_expires
  * Of a design; they see the rows of one person, behind lock_person, and are left out:
  * constraint one_living_assignment_per_place_in_a_stratum
  * constraint place_is_one_of_the_load
@@ -62,10 +73,11 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes serving._take_slot_again
  * writes serving._settle_slot
  * writes designs.let_go
- * writes designs.reserve_set
+ * writes designs.reserve
  * writes skips.skip_story
  * writes exclusions.stop_counting
  * writes exclusions.count_again
+ * writes slots.settle_slots
  */
 
 /* Guards: the test removes one at a time, and the checker must find what breaks. */
@@ -75,26 +87,26 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CLAIM_LEAVES_OUT_OWN 4       /* NOT EXISTS in sql._NEXT_STORY */
 #define CLAIM_COUNTS_AFTER_LOCK 5    /* taken_slots in serving._give_out */
 #define CLAIM_MARKS_FULL 6           /* full_now in sql._GIVE_SLOT */
-#define SWEEP_FREES_STORY 7          /* has_free_slot=True in designs.let_go */
+#define SWEEP_FREES_STORY 7          /* mark_free in designs.let_go */
 #define VOTE_LOCKS_PERSON 8          /* lock_person in serving.record_vote */
 #define VOTE_LOCKS_ASSIGNMENT 9      /* lock_assignment in serving.lock_assignment_of */
 #define FIRST_VOTE_WINS 10           /* _first_receipt in serving._record */
 #define VOTE_ASKS_QUALIFIED 11       /* NOT_QUALIFIED in serving._settle_slot */
-#define UNQUALIFIED_VOTE_FREES 12    /* has_free_slot=True in serving._settle_slot */
+#define UNQUALIFIED_VOTE_FREES 12    /* mark_free in serving._settle_slot */
 #define VOTE_ASKS_DOUBTED 13         /* DOUBTED in serving._settle_slot */
 #define LATE_VOTE_TAKES_SLOT 14      /* _take_slot_again in serving._settle_slot */
 #define LATE_VOTE_LOCKS_STORY 15     /* lock_story_of in serving._take_slot_again */
 #define LATE_VOTE_IS_SURPLUS 16      /* lowest_free_slot in serving._take_slot_again */
 #define LATE_VOTE_IS_STORED 17       /* store_vote in serving._record */
-#define LATE_VOTE_MARKS_FULL 18      /* has_free_slot=False in serving._take_slot_again */
-#define SKIP_FREES_STORY 19          /* has_free_slot=True in skips.skip_story */
+#define LATE_VOTE_MARKS_FULL 18      /* mark_full in serving._take_slot_again */
+#define SKIP_FREES_STORY 19          /* mark_free in skips.skip_story */
 #define SKIP_IS_NOT_PAID_TWICE 20    /* is_credited_skip in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
 #define EXCLUSION_ENDS_LEASE 22      /* let_go_of in exclusions.exclude_annotator */
-#define EXCLUSION_FREES_STORY 23     /* has_free_slot=True in exclusions.stop_counting */
+#define EXCLUSION_FREES_STORY 23     /* mark_free in exclusions.stop_counting */
 #define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.count_again */
 #define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._settle */
-#define READMISSION_MARKS_FULL 26    /* has_free_slot=False in exclusions.count_again */
+#define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.count_again */
 #define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._settle */
 #define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions._readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
@@ -102,12 +114,16 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
-#define RESERVING_MARKS_FULL 34      /* has_free_slot=False in designs.reserve_set */
-#define GUARDS 34
+#define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve */
+#define HOLDERS_KEEP_SLOTS 35        /* holders[story]) in slots.settled */
+#define VOTE_SETTLES 36              /* settle_slots in serving._record */
+#define CHANGE_SETTLES 37            /* settle_slots in votes.change_vote */
+#define SWEEP_SETTLES 38             /* settle_slots in leases.free_expired_leases */
+#define SKIP_SETTLES 39              /* settle_slots in skips.skip_story */
+#define EXCLUSION_SETTLES 40         /* settle_slots in exclusions.stop_counting */
+#define READMISSION_SETTLES 41       /* settle_slots in exclusions.count_again */
+#define GUARDS 41
 
-#ifdef WITHOUT_ONE /* what C calls removed_guard says which: one compilation for all of them */
-#define WITHOUT c_expr { removed_guard }
-#endif
 #ifndef WITHOUT
 #define WITHOUT 0 /* the guard that is removed */
 #endif
@@ -136,12 +152,15 @@ byte visit[6];         /* WorkSession.state */
 bit alone[6];          /* a VoteExclusion of this one assignment is in force */
 bit credited[6];       /* Skip.credited */
 bit voted[6];          /* there is a Vote of revision 1 */
+bit given[6];          /* Assignment.given while it is held: afterwards it only tells what happened */
 bit surplus[6];        /* the newest Vote has a surplus_reason */
 bit free[2] = 1;       /* Story.has_free_slot */
+byte wanted[2] = SLOTS; /* Study.votes_per_story + Story.extra_votes */
+bit undecided[2];      /* the votes that the story has leave it undecided: what the rule says, in no row */
 byte standing[3];      /* Enrollment.state, and an exclusion of all votes */
 byte submitted[3];     /* Enrollment.stories_submitted */
 byte skipped[3];       /* Enrollment.stories_skipped */
-byte left = DECISIONS;
+byte left;             /* decisions that are still allowed */
 bit picked[3];         /* decisions are about this person */
 
 /* A transaction between its reads and its writes, one per person. */
@@ -154,6 +173,9 @@ byte p, s;             /* the next step's person and story */
 bit moved;             /* their form comes from a later visit, which takes answers */
 bit no_place;          /* take_place finds none in the person's load: only the person's rows say so */
 bit designed;          /* the study has a design: items are reserved before they are leased */
+bit adaptive;          /* the study has an adaptive number of votes, from 1 to SLOTS */
+bit open_end;          /* if this step changes votes, they leave the story undecided */
+bit named;             /* stories are given by name */
 hidden byte x, y, i, number, was_leased, was_qualified;
 hidden int swap, key[3], key_of_story[2];
 
@@ -165,7 +187,8 @@ hidden int swap, key[3], key_of_story[2];
 #define is_final(x) (state[x] == NO_ROW || state[x] == SURPLUS || state[x] == DISPLACED)
 #define taken(s, number) (slot[at(0, s)] == number || slot[at(1, s)] == number || slot[at(2, s)] == number)
 #define holders(s) ((slot[at(0, s)] != 0) + (slot[at(1, s)] != 0) + (slot[at(2, s)] != 0))
-#define lowest_free(s) (!taken(s, 1) -> 1 : (!taken(s, 2) -> 2 : 0))
+#define answers(s) (counting(at(0, s)) + counting(at(1, s)) + counting(at(2, s)))
+#define lowest_free(s) (holders(s) >= wanted[s] -> 0 : (!taken(s, 1) -> 1 : (!taken(s, 2) -> 2 : 0)))
 #define holds(p) (state[at(p, 0)] == LEASED || state[at(p, 1)] == LEASED)
 #define person_is_free(p) (doing[p] == IDLE \
 	|| (doing[p] == CLAIM && !guard(CLAIM_LOCKS_PERSON)) || (doing[p] == VOTE && !guard(VOTE_LOCKS_PERSON)))
@@ -177,12 +200,41 @@ hidden int swap, key[3], key_of_story[2];
 #define claim_is_cut (CUT || !guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(CLAIM_LOCKS_PERSON))
 #define vote_is_cut (!guard(VOTE_LOCKS_PERSON) || !guard(VOTE_LOCKS_ASSIGNMENT) || !guard(LATE_VOTE_LOCKS_STORY))
 
-inline mark_full(its) { if :: holders(its) == SLOTS -> free[its] = 0 :: else fi }
+inline mark_full(its) { if :: holders(its) == wanted[its] -> free[its] = 0 :: else fi }
+
+#define most_of(one, other) (one > other -> one : other)
+#define votes_wanted(its) (answers(its) > 1 -> answers(its) : 1 + undecided[its])
+#define slots_wanted(its) most_of(votes_wanted(its), holders(its))
+
+/* What the votes say, after they changed; it is in no row. */
+inline say(its) { undecided[its] = adaptive && open_end && answers(its) == 1 }
+
+/* settle_slots */
+inline settle(its) {
+	if
+	:: adaptive ->
+		wanted[its] = (guard(HOLDERS_KEEP_SLOTS) -> slots_wanted(its) : votes_wanted(its));
+		free[its] = holders(its) < wanted[its]
+	:: else
+	fi
+}
 
 /* let_go; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
-inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; free[its] = 1 }
+inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; given[z] = 0; free[its] = 1 }
+
+/* let_go of a lease on a story that was given by name: it waits for the same person */
+inline keep() { state[x] = RESERVED; visit[x] = OPEN }
 
 inline end_reservations() {
+	for (i : 0 .. STORIES - 1) {
+		y = at(p, i);
+		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi;
+		given[y] = 0 /* a lease that goes on is an ordinary one */
+	}
+}
+
+/* take_items_back: a lease that goes on stays given */
+inline take_back() {
 	for (i : 0 .. STORIES - 1) {
 		y = at(p, i);
 		if :: state[y] == RESERVED -> end_lease(y, i) :: else fi
@@ -271,13 +323,15 @@ inline record_vote() {
 		:: state[x] == SKIPPED -> skipped[p]--; submitted[p] = submitted[p] + !(credited[x] && guard(SKIP_IS_NOT_PAID_TWICE))
 		:: else -> submitted[p]++
 		fi;
-		credited[x] = 0;
+		credited[x] = 0; given[x] = 0;
 		voted[x] = !surplus[x] || guard(LATE_VOTE_IS_STORED);
 		if
 		:: surplus[x] -> state[x] = SURPLUS; slot[x] = 0; visit[x] = OPEN
 		:: visit[x] == UNCONFIRMED -> state[x] = DOUBTED; slot[x] = 0
 		:: else -> take_state(x)
-		fi
+		fi;
+		if :: counting(x) -> say(s) :: else fi;
+		if :: guard(VOTE_SETTLES) -> settle(s) :: else fi
 	fi;
 	assert(voted[x])                                  /* whoever gets a receipt has a stored vote */
 }
@@ -288,7 +342,8 @@ inline skip_story() {
 	if :: moved -> visit[x] = OPEN :: else fi;
 	credited[x] = skipped[p] < ALLOWANCE;
 	skipped[p]++; submitted[p] = submitted[p] + credited[x];
-	state[x] = SKIPPED; slot[x] = 0
+	state[x] = SKIPPED; slot[x] = 0; given[x] = 0;
+	if :: guard(SKIP_SETTLES) -> settle(s) :: else fi
 }
 
 /* exclusions.stop_counting for one assignment */
@@ -296,7 +351,9 @@ inline stop(z, its, become) {
 	if
 	:: counting(z) ->
 		state[z] = become; slot[z] = 0;
-		if :: guard(EXCLUSION_FREES_STORY) -> free[its] = 1 :: else fi
+		if :: guard(EXCLUSION_FREES_STORY) -> free[its] = 1 :: else fi;
+		say(its);
+		if :: guard(EXCLUSION_SETTLES) -> settle(its) :: else fi
 	:: else
 	fi
 }
@@ -312,7 +369,9 @@ inline again(z, its) {
 		:: else ->
 			slot[z] = (number == 0 -> 1 : number);
 			take_state(z);
-			if :: guard(READMISSION_MARKS_FULL) -> mark_full(its) :: else fi
+			if :: guard(READMISSION_MARKS_FULL) -> mark_full(its) :: else fi;
+			say(its);
+			if :: guard(READMISSION_SETTLES) -> settle(its) :: else fi
 		fi
 	fi
 }
@@ -321,7 +380,7 @@ inline exclude_annotator() {
 	standing[p] = OUT;
 	for (i : 0 .. STORIES - 1) {
 		y = at(p, i);
-		if :: held(y) && guard(EXCLUSION_ENDS_LEASE) -> end_lease(y, i) :: else fi;
+		if :: held(y) && guard(EXCLUSION_ENDS_LEASE) -> end_lease(y, i); settle(i) :: else fi;
 		stop(y, i, EXCLUDED)
 	}
 }
@@ -355,14 +414,20 @@ inline confirm_session() {
 
 inline doubt_session() {
 	visit[x] = UNCONFIRMED;
-	if :: state[x] == LEASED -> end_lease(x, s); end_reservations() :: else fi;
+	if
+	:: state[x] == LEASED && given[x] -> keep()
+	:: state[x] == LEASED && !given[x] -> end_lease(x, s); settle(s); if :: !named -> end_reservations() :: else fi
+	:: else
+	fi;
 	if :: guard(DOUBT_STOPS_COUNTING) -> stop(x, s, DOUBTED) :: else fi
 }
 
 /* change_vote: a newer revision, which touches nothing but itself */
 inline change_vote() {
 	if :: !guard(CHANGE_KEEPS_REASON) -> surplus[x] = 0 :: else fi;
-	if :: !guard(CHANGE_LEAVES_ASSIGNMENT) -> take_state(x) :: else fi
+	if :: !guard(CHANGE_LEAVES_ASSIGNMENT) -> take_state(x) :: else fi;
+	if :: counting(x) -> say(s) :: else fi;
+	if :: guard(CHANGE_SETTLES) -> settle(s) :: else fi
 }
 
 #define credit(x) (answered(x) || (state[x] == SKIPPED && credited[x]))
@@ -376,6 +441,9 @@ inline check() {
 		assert(answered(i) == voted[i]);
 		/* Invariant 3: what does not count has its reason, and what has one does not count. */
 		assert(surplus[i] == (state[i] == SURPLUS));
+		/* What was given by name waits for whoever may get it, and nothing else is reserved without a design. */
+		assert(!given[i] || (held(i) && standing[i / STORIES] == QUALIFIED)); /* nothing_given_by_name_expires */
+		assert(state[i] != RESERVED || designed || given[i]);
 		assert(!living(i) || (standing[i / STORIES] != OUT && !alone[i] && visit[i] != UNCONFIRMED));
 		assert(state[i] != PENDING || visit[i] == OPEN);
 		assert(state[i] != DOUBTED || visit[i] == UNCONFIRMED);
@@ -386,7 +454,9 @@ inline check() {
 		assert(!(slot[at(0, i)] && (slot[at(0, i)] == slot[at(1, i)] || slot[at(0, i)] == slot[at(2, i)])));
 		assert(!(slot[at(1, i)] && slot[at(1, i)] == slot[at(2, i)]));
 		/* A free slot is offered, and a full story is not. */
-		assert(free[i] == (holders(i) < SLOTS))
+		assert(free[i] == (holders(i) < wanted[i]));
+		/* A story wants as many votes as its rule says, or as many as hold a slot. */
+		assert(wanted[i] == (adaptive -> slots_wanted(i) : SLOTS))
 	}
 	for (i : 0 .. PEOPLE - 1) {
 		assert(!(state[at(i, 0)] == LEASED && state[at(i, 1)] == LEASED)); /* one_lease_at_a_time_per_person */
@@ -400,7 +470,7 @@ inline check() {
 #define exchange(field, one, two) swap = field[one]; field[one] = field[two]; field[two] = swap
 inline exchange_rows(one, two) {
 	exchange(state, one, two); exchange(slot, one, two); exchange(visit, one, two); exchange(alone, one, two);
-	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two)
+	exchange(credited, one, two); exchange(voted, one, two); exchange(surplus, one, two); exchange(given, one, two)
 }
 #define code(x) (state[x] + 11 * (visit[x] + 3 * (alone[x] + 2 * credited[x])))
 inline order_people(one, two) {
@@ -419,7 +489,7 @@ inline put_in_order() {
 	}
 	if
 	:: key_of_story[0] > key_of_story[1] ->
-		exchange(free, 0, 1);
+		exchange(free, 0, 1); exchange(wanted, 0, 1); exchange(undecided, 0, 1);
 		for (i : 0 .. PEOPLE - 1) {
 			exchange_rows(at(i, 0), at(i, 1));
 			if :: doing[i] != IDLE -> story[i] = 1 - story[i] :: else fi
@@ -448,15 +518,19 @@ inline put_in_order() {
 #define may_move (visit[it] != OPEN && (state[it] == LEASED || state[it] == EXPIRED))
 
 init {
-#ifdef WITHOUT_ONE
-	if :: c_expr { removed_guard > 32 } -> designed = 1 :: else fi; /* each is missed soonest where it is needed */
-#else
-	if :: designed = 0 :: DESIGNS -> designed = 1 fi;
-#endif
+	left = DECISIONS;
+	if
+	:: STUDIES & 1
+	:: STUDIES & 2 -> designed = 1
+	:: STUDIES & 4 -> named = 1
+	:: STUDIES & 8 -> adaptive = 1
+	fi;
+	if :: adaptive -> wanted[0] = 1; wanted[1] = 1 :: else fi;
 	do
 	:: atomic {
 		if :: p = 0 :: p = 1 :: p = 2 fi;
 		if :: s = 0 :: s = 1 fi;
+		if :: open_end = 0 :: adaptive -> open_end = 1 fi;
 		if
 		/* assign_next_story: the search, then what it does with the story that it has locked */
 		:: !designed && doing[p] == IDLE && (standing[p] == QUALIFIED || !guard(CLAIM_ASKS_MAY_BE_SERVED)) && free[s] &&
@@ -493,9 +567,21 @@ init {
 			(!holds(p) || !guard(CLAIM_HOLDS_ONE)) ->
 			d_step { x = it; lease_reserved() }
 
+		/* give_items, take_items_back */
+		:: named && doing[p] == IDLE && standing[p] == QUALIFIED && free[s] && (state[it] == NO_ROW || state[it] == EXPIRED) ->
+			d_step { x = it; number = lowest_free(s); reserve(); given[x] = 1 }
+		:: named && s == 0 && doing[p] == IDLE ->
+			d_step { take_back(); i = 0 }
+
 		/* free_expired_leases, give_back_story, release_lease */
-		:: held(it) && assignment_is_free(p, s) ->
-			d_step { x = it; y = free[s]; end_lease(x, s); if :: !guard(SWEEP_FREES_STORY) -> free[s] = y :: else fi }
+		:: given[it] && state[it] == LEASED && assignment_is_free(p, s) ->
+			d_step { x = it; keep() }
+		:: held(it) && !given[it] && assignment_is_free(p, s) ->
+			d_step {
+				x = it; y = free[s]; end_lease(x, s);
+				if :: !guard(SWEEP_FREES_STORY) -> free[s] = y :: else fi;
+				if :: guard(SWEEP_SETTLES) -> settle(s) :: else fi
+			}
 
 		/* record_vote: in time, late, again after a receipt, after a skip */
 		:: state[it] != NO_ROW && person_is_free(p) && assignment_is_free(p, s) && !vote_is_cut ->
@@ -539,7 +625,7 @@ init {
 		:: may_decide(p) && doing[p] != VOTE && visit[it] != UNCONFIRMED && !is_final(it) && state[it] != RESERVED ->
 			d_step { decided(); x = it; doubt_session() }
 		fi;
-		d_step { check(); put_in_order(); p = 0; s = 0; moved = 0; no_place = 0 }
+		d_step { check(); put_in_order(); p = 0; s = 0; moved = 0; no_place = 0; open_end = 0 }
 	}
 	od
 }

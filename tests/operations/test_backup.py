@@ -8,20 +8,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-import urllib3
 from django.conf import settings as site
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import OperationalError, connection
+from django.test import Client
 from django.utils import timezone
 
+from accounts.errors import DomainError
 from annotation.actions import queue_import
 from annotation.models import Enrollment, Study
 from operations import actions as backup
@@ -29,8 +30,10 @@ from publishing.files.directory import verify
 from publishing.models import Release
 from recruitment.links import personal_path
 from tests import builders
-from tests.integration.servers import running
+from tests.conftest import database_url
 from tests.publishing.support import judged_study, published, random_forms
+from tests.upgrades.archive import database
+from tests.worlds import built_once
 from tomannot.embedded.postgres import binaries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
@@ -41,31 +44,28 @@ def own_roots(settings: Any, tmp_path: Path) -> None:
     settings.RELEASES_ROOT, settings.MEDIA_ROOT = tmp_path / "releases", tmp_path / "media"
 
 
+@built_once
+def kept_study() -> tuple[Study, Release]:
+    study = judged_study("kept", random_forms(seed=3, stories=4))
+    return study, published(study)
+
+
 @pytest.fixture
 def study() -> Study:
-    return judged_study("kept", random_forms(seed=3, stories=12))
+    return kept_study()[0]
 
 
 @pytest.fixture
 def release(study: Study) -> Release:
-    return published(study)
+    return Release.objects.get(study=study)
 
 
-@pytest.fixture
-def elsewhere(child_environment: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of an installation with an empty database and no file."""
-    name = f"{connection.settings_dict['NAME']}_restored"
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-    here = connection.settings_dict["NAME"]
-    yield child_environment | {
-        "DATABASE_URL": child_environment["DATABASE_URL"].replace(f"/{here}", f"/{name}"),
-        "RELEASES_ROOT": str(tmp_path / "new" / "releases"),
-        "MEDIA_ROOT": str(tmp_path / "new" / "media"),
-    }
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+@contextmanager
+def elsewhere(settings: Any, place: Path) -> Iterator[None]:
+    """Work in an installation with an empty database and no file."""
+    with database(f"{connection.settings_dict['NAME']}_restored"):
+        settings.RELEASES_ROOT, settings.MEDIA_ROOT = place / "releases", place / "media"
+        yield
 
 
 def manage(environment: dict[str, str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -78,8 +78,9 @@ def manage(environment: dict[str, str], *arguments: str | Path) -> subprocess.Co
 def test_what_was_backed_up_works_elsewhere(
     study: Study,
     release: Release,
-    elsewhere: dict[str, str],
-    static_root: Path,
+    child_environment: dict[str, str],
+    client: Client,
+    settings: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -91,6 +92,7 @@ def test_what_was_backed_up_works_elsewhere(
         by=None,
         now=timezone.now(),
     )
+    upload = Path(waiting.file.path).read_bytes()
     before = Enrollment.objects.count()
     dump = backup._dump
 
@@ -111,28 +113,32 @@ def test_what_was_backed_up_works_elsewhere(
         path.read_bytes() for path in place.rglob("*") if path.is_file()
     )
 
-    done = manage(elsewhere, "restore", place)
-    assert done.returncode == 0, done.stderr
-    restored = Path(elsewhere["RELEASES_ROOT"]) / "kept" / "1"
-    assert done.stdout.splitlines() == [f"ok {restored}"]
-    assert "WARNING" not in done.stderr
-    with psycopg.connect(elsewhere["DATABASE_URL"]) as there:
-        assert there.execute("SELECT count(*) FROM annotation_enrollment").fetchone() == (before,)
-    assert verify(restored)[1] == release.manifest_sha256
-    upload = Path(elsewhere["MEDIA_ROOT"]) / str(waiting.file.name)
-    assert upload.read_bytes() == Path(waiting.file.path).read_bytes()
-    integrity = manage(elsewhere, "check_integrity")
-    assert integrity.returncode == 0, integrity.stdout
-    with running(elsewhere, tmp_path / "logs", with_worker=False) as address:
-        begin = urllib3.request("POST", address + personal_path(person), redirect=False)
-        page = urllib3.request("GET", address + begin.headers["Location"])
-        assert "We store your answers." in page.data.decode()
-        dataset = urllib3.request("GET", f"{address}/releases/kept/1/files/MANIFEST")
-        assert sha256(dataset.data).hexdigest() == release.manifest_sha256
+    with elsewhere(settings, tmp_path / "new"):
+        done = manage(child_environment | where_we_are(), "restore", place)
+        assert done.returncode == 0, done.stderr
+        there = tmp_path / "new" / "releases" / "kept" / "1"
+        assert done.stdout.splitlines() == [f"ok {there}"]
+        assert "WARNING" not in done.stderr
+        assert Enrollment.objects.count() == before
+        assert verify(there)[1] == release.manifest_sha256
+        assert (tmp_path / "new" / "media" / str(waiting.file.name)).read_bytes() == upload
+        call_command("check_integrity")
+        begin = client.post(personal_path(person))
+        page = client.get(begin["Location"], follow=True)
+        assert "We store your answers." in page.content.decode()
+        dataset = client.get("/releases/kept/1/files/MANIFEST").getvalue()
+        assert sha256(dataset).hexdigest() == release.manifest_sha256
+        with pytest.raises(CommandError, match="is not empty: it has the table"):
+            call_command("restore", str(place))
 
-    again = manage(elsewhere, "restore", place)
-    assert again.returncode == 1
-    assert "is not empty: it has the table" in again.stderr
+
+def where_we_are() -> dict[str, str]:
+    """The environment of another process of this installation."""
+    return {
+        "DATABASE_URL": database_url(),
+        "RELEASES_ROOT": str(site.RELEASES_ROOT),
+        "MEDIA_ROOT": str(site.MEDIA_ROOT),
+    }
 
 
 def invite_and_close(study: Study) -> None:
@@ -143,38 +149,32 @@ def invite_and_close(study: Study) -> None:
 
 
 def test_a_restore_that_was_cut_short_can_be_repeated(
-    release: Release,
-    elsewhere: dict[str, str],
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    release: Release, settings: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     place = tmp_path / "backup"
     call_command("backup", str(place))
     dump = place / "database.dump"
     whole = dump.read_bytes()
-    dump.write_bytes(whole[: len(whole) // 2])
-    settings.RELEASES_ROOT = elsewhere["RELEASES_ROOT"]
-    with monkeypatch.context() as emptied:
-        emptied.setattr(connection.introspection, "table_names", list)
+    with elsewhere(settings, tmp_path / "new"):
+        dump.write_bytes(whole[: len(whole) // 2])
         with pytest.raises(CommandError, match=r"database\.dump does not have the SHA-256 in MANIFEST"):
             call_command("restore", str(place))
-    assert not Path(elsewhere["RELEASES_ROOT"]).exists()
+        assert not (tmp_path / "new" / "releases").exists()
 
-    manifest = (place / "MANIFEST").read_text()  # as if the disk had lied: pg_restore itself fails
-    broken = manifest.replace(sha256(whole).hexdigest(), sha256(dump.read_bytes()).hexdigest())
-    (place / "MANIFEST").write_text(broken)
-    done = manage(elsewhere, "restore", place)
-    assert done.returncode == 1
-    assert "pg_restore failed" in done.stderr
+        manifest = (place / "MANIFEST").read_text()  # as if the disk had lied: pg_restore itself fails
+        broken = manifest.replace(sha256(whole).hexdigest(), sha256(dump.read_bytes()).hexdigest())
+        (place / "MANIFEST").write_text(broken)
+        with pytest.raises(CommandError, match="pg_restore failed"):
+            call_command("restore", str(place))
 
-    dump.write_bytes(whole)
-    (place / "MANIFEST").write_text(manifest)
-    done = manage(elsewhere | {"SECRET_KEY": "another-" + "x" * 50}, "restore", place)
-    assert done.returncode == 0
-    assert "no link works until SECRET_KEY_FALLBACKS has the SECRET_KEY from before" in done.stderr
-    release_there = Path(elsewhere["RELEASES_ROOT"]) / "kept" / "1"
-    assert verify(release_there)[1] == release.manifest_sha256
+        dump.write_bytes(whole)
+        (place / "MANIFEST").write_text(manifest)
+        settings.SECRET_KEY = "another-" + "x" * 50
+        call_command("restore", str(place))
+        warning = "no link works until SECRET_KEY_FALLBACKS has the SECRET_KEY from before"
+        assert warning in capsys.readouterr().err
+        assert verify(tmp_path / "new" / "releases" / "kept" / "1")[1] == release.manifest_sha256
+        assert Release.objects.count() == 1
 
 
 def test_another_version_and_another_release_in_the_way_are_refused(
@@ -217,13 +217,24 @@ def test_programs_older_than_the_server_are_not_used(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     assert backup._program(name) == str(binaries() / name)
     monkeypatch.setattr("operations.actions.binaries", lambda: tmp_path)
-    with pytest.raises(backup.BackupError, match=rf"There is no {name} of version \d+ or newer"):
+    with pytest.raises(DomainError, match=rf"There is no {name} of version \d+ or newer"):
         backup._program(name)
 
 
-@pytest.mark.parametrize(
-    "arguments", [("backup", "new"), pytest.param(("restore", "absent"), marks=pytest.mark.torture)]
-)
+def test_a_database_that_goes_away_leaves_no_half_a_backup(
+    release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def go_away(*_args: Any, **_named: Any) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(backup, "_copy_releases", go_away)
+    with pytest.raises(CommandError, match="server closed the connection"):
+        call_command("backup", str(tmp_path / "backups" / "new"))
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+@pytest.mark.torture  # each waits ten seconds for the database
+@pytest.mark.parametrize("arguments", [("backup", "new"), ("restore", "absent")])
 def test_what_cannot_be_done_is_said_in_a_line(
     child_environment: dict[str, str], arguments: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -94,7 +94,8 @@ def test_an_old_database_and_missing_migrations_are_named(monkeypatch: pytest.Mo
     assert check_postgresql(None) == []  # no database is asked when none is named
 
 
-def test_missing_workers_and_beat_are_named() -> None:
+def test_missing_workers_and_beat_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SECONDS", 0.2)
     caches["shared"].delete(beat.SIGN)
     assert found("workers") == ["PROBLEM no worker takes work from “builds”, “celery”, “platforms”"]
     assert found("beat") == ["PROBLEM has sent no work for two minutes"]

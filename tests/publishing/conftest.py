@@ -18,6 +18,7 @@ from django.conf import settings as django_settings
 from annotation.models import Study
 from publishing.models import Release
 from tests.builders import ALL_YES, answers
+from tests.publishing.destinations.faults import drop
 from tests.publishing.support import judged_study, published
 from tests.worlds import built_once
 from tomannot.celery import app
@@ -48,9 +49,21 @@ def published_small() -> Release:
     return published(small_study())
 
 
+@built_once
+def published_twice() -> tuple[Release, Release]:
+    first = published_small()
+    return first, published(first.study)
+
+
 @pytest.fixture
 def small() -> Study:
     return small_study()
+
+
+@pytest.fixture
+def release(releases_root: Path) -> Release:
+    """The first release of the small study, whose directory is here."""
+    return published_small()
 
 
 @pytest.fixture
@@ -136,3 +149,35 @@ def bucket(store: Store) -> str:
     name = f"bucket-{next(_buckets)}"
     store.client.create_bucket(Bucket=name)
     return name
+
+
+@pytest.fixture
+def machine(settings: Any, tmp_path: Path, store: Store, bucket: str) -> Callable[[str], Path]:
+    """Turns this process into a machine of that name: with disks of its own and the store of all."""
+    settings.STORAGE_URL = f"s3://{bucket}/site"
+    settings.STORAGES = settings.STORAGES | {
+        "default": {
+            "BACKEND": "storages.backends.s3.S3Storage",
+            "OPTIONS": {
+                "bucket_name": bucket,
+                "location": "site",
+                "endpoint_url": store.url,
+                "file_overwrite": False,
+                "max_memory_size": 1 << 10,
+                "region_name": "us-east-1",
+            },
+        }
+    }
+
+    def become(name: str) -> Path:
+        settings.RELEASES_ROOT, settings.MEDIA_ROOT = tmp_path / name / "releases", tmp_path / name / "media"
+        return tmp_path / name
+
+    become("first")
+    return become
+
+
+def take_away(store: Store) -> None:
+    """Let no request be answered until the faults are cleared."""
+    for number in range(1, 200):
+        store.faults.before(lambda *_: True, drop, nth=number)

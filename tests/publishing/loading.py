@@ -27,8 +27,15 @@ json.dump(found, sys.stdout)
 Loaded = dict[str, Any]
 
 
-def load_all(cache: Path, *wanted: tuple[Path, tuple[str, ...]]) -> list[Loaded]:
-    """The configs of each of these releases as ``datasets`` loads them in a process without network."""
+def load_all(cache: Path, *wanted: tuple[Path, tuple[str, ...]], version: str = "") -> list[Loaded]:
+    """The configs of each of these releases as ``datasets`` loads them in a process without network.
+
+    Another ``version`` than the installed one comes from the package index, with what it needs.
+    """
+    python = [sys.executable]
+    if version:
+        uv = [str(Path(sys.executable).parent / "uv"), "run", "--isolated", "--no-project", "--quiet"]
+        python = [*uv, "--python", sys.executable, "--with", f"datasets=={version}", "python"]
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
@@ -37,7 +44,7 @@ def load_all(cache: Path, *wanted: tuple[Path, tuple[str, ...]]) -> list[Loaded]
     }
     jobs = json.dumps([(str(place), configs) for place, configs in wanted])
     done = subprocess.run(
-        [sys.executable, "-c", LOADER, jobs], env=environment, capture_output=True, text=True, check=False
+        [*python, "-c", LOADER, jobs], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     loaded: list[Loaded] = json.loads(done.stdout)

@@ -108,11 +108,21 @@ def verdict_counts(study: Study) -> VerdictCounts:
     )
 
 
+def request(study: Study) -> Release:
+    return publishing_actions.request_release(study=study, by=None, now=timezone.now())
+
+
+def build(release: Release) -> Release:
+    """The release after a build, whatever came of it."""
+    publishing_actions.build_release(release_id=release.pk, now=timezone.now())
+    release.refresh_from_db()
+    return release
+
+
 def published(study: Study, **options: Any) -> Release:
     """A release of the study, asked for and built in this process."""
     release = publishing_actions.request_release(study=study, by=None, now=timezone.now(), **options)
-    publishing_actions.build_release(release_id=release.pk, now=timezone.now())
-    release.refresh_from_db()
+    build(release)
     assert release.state == Release.State.PUBLISHED, release.failure
     return release
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing import builder
 from publishing.errors import BrokenDirectory, NothingToRelease, TooManyVotes
 from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
@@ -25,7 +24,6 @@ from publishing.files.rows import CONTEXT_KEYS, CountedVote, JudgedStory, Releas
 from publishing.filters import get_filter
 from publishing.instrument import form_of
 from tests.publishing.chunks import chunks_of, question_row
-from tests.publishing.loading import Loaded, load_all
 from tests.publishing.test_rows import AWARE, COOKIES, ROW
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -162,10 +160,13 @@ def build(
     *,
     previous: Path | None = None,
     skips: Iterable[dict[str, Any]] = (),
+    revisions: Iterable[dict[str, Any]] = (),
     **changes: Any,
 ) -> builder.BuiltRelease:
-    facts = dataclasses.replace(FACTS, **changes)
-    return builder.build(place, facts=facts, chunks=chunks_of(stories), skips=skips, previous=previous)
+    facts, chunks = dataclasses.replace(FACTS, **changes), chunks_of(stories)
+    return builder.build(
+        place, facts=facts, chunks=chunks, skips=skips, revisions=revisions, previous=previous
+    )
 
 
 def rows(place: Path, path: str) -> list[dict[str, Any]]:
@@ -311,12 +312,11 @@ def _replace_by_link(file: Path) -> None:
         lambda place: (place / "extra.txt").write_text("x"),
         lambda place: (place / "MANIFEST").unlink(),
         lambda place: (place / "MANIFEST").write_text("nonsense\n"),
-        lambda place: (place / "MANIFEST").write_text(""),
         lambda place: (place / "MANIFEST").write_bytes(b"\xff"),
         lambda place: _replace_by_link(place / "README.md"),
         lambda place: (place / "link").symlink_to(place.parent),
     ],
-    ids=["changed", "missing", "extra", "no manifest", "bad line", "empty", "not text", "link", "folder"],
+    ids=["changed", "missing", "extra", "no manifest", "bad line", "not text", "link", "folder"],
 )  # fmt: skip
 def test_a_damaged_directory_is_not_whole(tmp_path: Path, damage: Any) -> None:
     build(tmp_path / "1", crowd(6))
@@ -325,73 +325,9 @@ def test_a_damaged_directory_is_not_whole(tmp_path: Path, damage: Any) -> None:
         directory.verify(tmp_path / "1")
 
 
-ITEM = {"text": "A story.", "options": ["a", "b"], "depth": {"rating": 3}}
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Loaded]]:
-    """Releases by what is special about them, each with what ``datasets`` finds there: it starts slowly."""
-    root = tmp_path_factory.mktemp("loaded")
-    stories = crowd(42)
-    content = {**stories[1].story.content, "entities": {"Person X": "Mary", "Action Z": "sew"}}
-    stories[1] = judged(1, "yyyy", "yyyy", "yyyy", content=content, harmfulness_predicted=RATED)
-    items = [judged(n, "yyyy", "yyyy", "yyyy", content={**ITEM, "depth": {"rating": n}}) for n in range(3)]
-    made: dict[str, tuple[list[JudgedStory], dict[str, Any]]] = {
-        "many": (stories, {}),
-        "one": ([judged(1, "yyyy", "yyyy", "yyyy", severity_original=None)], {}),
-        "first": ([judged(1, "yyyy", "yyyy", "yyyy")], {"salt": "00"}),
-        "second": ([judged(2, "yyyy", "yyyy", "yyyy")], {"salt": "01"}),
-        "items": (items, {"protocol_name": "dialogue"}),
-    }
-    for name, (judgements, changes) in made.items():
-        build(root / name / "1", judgements, **changes)
-    wanted = [(root / name / "1", CONFIGS if name in ("many", "one") else ("story-data",)) for name in made]
-    found = load_all(root / "cache", *wanted)
-    return {name: (root / name / "1", one) for name, one in zip(made, found, strict=True)}
-
-
-def test_datasets_loads_every_config_offline(loaded: dict[str, tuple[Path, Loaded]]) -> None:
-    place, found = loaded["many"]
-    for config in CONFIGS:
-        written = rows(place, f"{config}/test.jsonl")
-        if config == "story-data":  # absent entities come back as null, in every row
-            keys = dict.fromkeys(("Person X", "Action Z", "Object Z"))
-            written = [{**row, "entities": keys | row["entities"]} for row in written]
-        assert found[config]["rows"] == written
-    ratings = "List({'harmfulness': Value('int64'), 'predictor_model': Value('string')})"
-    assert f"'harmfulness_predicted': {ratings}" in found["story-data"]["features"]
-    assert "'severity_original': Value('int64')" in found["story-data"]["features"]
-
-
-def test_another_release_in_a_directory_of_the_same_name_is_not_taken_from_the_cache(
-    loaded: dict[str, tuple[Path, Loaded]],
-) -> None:
-    """``datasets`` caches by name and metadata; the salt in each config is what tells releases apart."""
-    for number, name in ((1, "first"), (2, "second")):
-        (row,) = loaded[name][1]["story-data"]["rows"]
-        assert row["story_id"] == f"s000{number}"
-
-
-def test_one_kept_story_is_enough_to_load(loaded: dict[str, tuple[Path, Loaded]]) -> None:
-    assert [len(loaded["one"][1][config]["rows"]) for config in CONFIGS] == [1, 1, 1, 1]
-
-
 def test_a_release_that_keeps_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NothingToRelease, match="1 complete"):
         build(tmp_path / "1", [judged(1, "nyyy", "yyyy", "yyyy"), judged(2, "yyyy")])
-
-
-def test_items_of_another_protocol_are_published_as_they_are(loaded: dict[str, tuple[Path, Loaded]]) -> None:
-    assert [row["item"] for row in loaded["items"][1]["story-data"]["rows"]] == [
-        {**ITEM, "depth": {"rating": n}} for n in range(3)
-    ]
-
-
-def front_matter(place: Path) -> dict[str, Any]:
-    header: dict[str, Any] = yaml.safe_load(
-        (place / "README.md").read_text(encoding="utf-8").split("---\n")[1]
-    )
-    return header
 
 
 def test_timestamp_is_utc_with_milliseconds() -> None:

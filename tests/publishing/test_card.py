@@ -16,11 +16,11 @@ from markdown_it import MarkdownIt
 
 from publishing import machine_validation
 from publishing.card import dataset_card
-from publishing.card.changes import Changes
 from publishing.card.citation import citation_cff, read_citation
 from publishing.card.figures import figures
 from publishing.card.markdown import cell, code, one_line, table
 from publishing.card.sections import Documents
+from publishing.comparison.changes import Changes
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
 from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter
@@ -215,7 +215,7 @@ def test_machine_validation_is_told_in_words() -> None:
     card = known().card()
     guesses = known().guesses
     assert "| always the shorter choice | 100.0 %" in card
-    assert "in a choice point to the wrong answer" in card
+    assert ", for the wrong answer: " in card
     assert guesses["warnings"]
     assert all(one_line(warning).split(":")[0] in card for warning in guesses["warnings"])
 
@@ -331,13 +331,6 @@ def test_a_study_without_qualification_or_pay_says_so() -> None:
     assert "no qualification test" in card
     assert "states no pay rate" in card
     assert "No vote was too late" in card
-
-
-def test_people_who_had_to_be_qualified_elsewhere_are_told_of() -> None:
-    people = People(consented=4, attempted=None, passed=None)
-    card = known().card(people=people, admitted_through="pilot-0")
-    assert "Only people who had qualified in the study `pilot-0` could take part" in card
-    assert "everybody who consented could vote" not in card
 
 
 def test_imported_votes_beside_votes_that_were_given_here() -> None:

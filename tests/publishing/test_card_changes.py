@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from publishing.card.changes import changes_since
+from publishing.comparison.changes import changes_since
 from publishing.errors import BrokenDirectory
 from publishing.filters import Outcome
 from tests.publishing.test_builder import build, crowd, judged
@@ -79,13 +79,7 @@ def _shuffle(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        _shuffle,
-        lambda place: (place / "release.json").write_text("{"),
-        lambda place: (place / "release.json").unlink(),
-    ],
-    ids=["out of order", "not json", "missing"],
+    "damage", [_shuffle, lambda place: (place / "release.json").unlink()], ids=["out of order", "missing"]
 )
 def test_a_damaged_predecessor_is_never_miscounted(tmp_path: Path, damage: Any) -> None:
     build(tmp_path / "1", crowd(12))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from publishing.files import jsonl, parquet
 from publishing.files.columns import as_json, json_lines, rounded
@@ -34,6 +34,7 @@ def lines_of(rows: list[dict[str, Any]]) -> tuple[pa.RecordBatch, pa.Array]:
     return batch, json_lines({name: as_json(batch[name]) for name in KINDS})
 
 
+@settings(max_examples=50)
 @given(ROWS)
 def test_a_line_from_columns_is_that_from_a_row(rows: list[dict[str, Any]]) -> None:
     _, lines = lines_of(rows)
@@ -49,7 +50,7 @@ def test_microseconds_are_rounded_as_python_does(microseconds: list[int]) -> Non
     assert rounded(pa.array(seconds, pa.float64())).to_pylist() == [round(one, 3) for one in seconds]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("at_once", [1, 7, 100])
 def test_row_groups_are_those_of_a_copy_made_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:

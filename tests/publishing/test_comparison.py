@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.filter_comparison import MODEL, Comparison
 from publishing.filters import FILTERS, Outcome
 

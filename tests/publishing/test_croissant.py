@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
+import logging
 import re
-import subprocess
-import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.card.croissant import CONFORMS_TO
 from publishing.facts import Statement
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import SKIP_COLUMNS, CountedVote, JudgedStory
 from tests.publishing.test_builder import CONFIGS, RATED, START, build, crowd, judged, rows
 
-READER = """
-import json, socket, sys, warnings
-from pathlib import Path
-def refuse(*args, **kwargs):
-    raise RuntimeError("the network was used")
-socket.socket.connect = refuse
-import mlcroissant
-from absl import logging
-def plain(value):
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, dict):
-        return {key.rpartition("/")[2]: plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [plain(inner) for inner in value]
-    if type(value).__name__ == "Timestamp":
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return value.item() if hasattr(value, "item") else value
-logging.use_absl_handler()
-def read(place):
-    dataset = mlcroissant.Dataset(str(Path(place) / "croissant.json"))
-    issues = dataset.metadata.ctx.issues
-    names = [record_set.uuid for record_set in dataset.metadata.record_sets]
-    return {
-        "errors": sorted(map(str, issues.errors)),
-        "warnings": sorted(map(str, issues.warnings)),
-        "records": {name: [plain(row) for row in dataset.records(name)] for name in names},
-    }
-found = []
-for place in sys.argv[1:]:
-    try:
-        found.append(read(place))
-    except Exception as error:
-        found.append({"refused": f"{error}: {error.__cause__!r}"})
-    sys.stderr.write("NEXT")
-json.dump(found, sys.stdout)
-"""
 MIXED_ITEM = {"text": "A story.", "options": ["a", "b"], "deep": {"two words": 3, "far": {"off": True}}}
 EXTRA = CountedVote("annotator-9c", (Choice("rate", "one-a", "5"),), timestamp(START), 1.0)
 """A vote on an item, which no filter knows."""
@@ -66,7 +29,7 @@ EXTRA = CountedVote("annotator-9c", (Choice("rate", "one-a", "5"),), timestamp(S
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, Any], str]]:
     """Releases by what is special about them, each with everything mlcroissant finds and says on the way.
 
-    It works in one fresh process, for it starts slowly, and without network.
+    It has no network.
     """
     root = tmp_path_factory.mktemp("seen")
     skip = {"story_id": "0012", "annotator": "annotator-1a", "reason": "broken", "words": "", "position": 2}
@@ -80,16 +43,49 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict
     build(root / "mixed items", items, protocol_name="dialogue")
     items = [judged(n, "yyyy", "yyyy", "yyyy", content=MIXED_ITEM) for n in range(3)]
     build(root / "items", items, protocol_name="dialogue")
-    places = [root / name for name in ("odd", "changed", "mixed items", "items")]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", READER, *map(str, places)],
-        env={**os.environ, "HOME": str(root)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads(done.stdout)
-    assert [place.name for place, one in zip(places, results, strict=True) if "refused" in one] == ["changed"]
-    found = zip(places, results, done.stderr.split("NEXT")[:-1], strict=True)
-    return {place.name: (place, one, said) for place, one, said in found}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, by mlcroissant
+        patch.setattr("socket.socket.connect", no_network)
+        return {place.name: (place, *read(place)) for place in sorted(root.iterdir())}
+
+
+def no_network(*_: object) -> None:
+    raise RuntimeError("the network was used")
+
+
+def read(place: Path) -> tuple[dict[str, Any], str]:
+    """Read a release with mlcroissant: return its records, or why it refuses them, and its warnings."""
+    import mlcroissant  # loaded here: every worker imports this module
+
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    logging.getLogger().addHandler(handler)
+    try:
+        dataset = mlcroissant.Dataset(str(place / "croissant.json"))
+        issues = dataset.metadata.ctx.issues
+        names = [record_set.uuid for record_set in dataset.metadata.record_sets]
+        found = {
+            "errors": sorted(map(str, issues.errors)),
+            "warnings": sorted(map(str, issues.warnings)),
+            "records": {name: [plain(row) for row in dataset.records(name)] for name in names},
+        }
+    except Exception as error:  # noqa: BLE001 - whatever a reader may meet
+        found = {"refused": f"{error}: {error.__cause__!r}"}
+    finally:
+        logging.getLogger().removeHandler(handler)
+    return found, said.getvalue()
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, dict):
+        return {key.rpartition("/")[2]: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    if type(value).__name__ == "Timestamp":
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value.item() if hasattr(value, "item") else value
 
 
 OLD_RDFLIB_NAME = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -232,15 +228,13 @@ def test_what_the_study_says_about_itself(tmp_path: Path) -> None:
     assert problems(tmp_path / "1") == []
 
 
-@OLD_RDFLIB_NAME
-@pytest.mark.parametrize("name", ["two-of-three", "majority"])
-def test_another_filter_says_that_nothing_is_validated(tmp_path: Path, name: str) -> None:
+def test_another_filter_says_that_nothing_is_validated(tmp_path: Path) -> None:
+    name = "majority"
     build(tmp_path / "1", crowd(12), filter_name=name)
     found = metadata(tmp_path / "1")
     said = f"The stories are not “validated”: the filter {name} keeps stories"
     assert said in found["description"]
     assert said in found["rai:dataBiases"][0]
-    assert problems(tmp_path / "1") == []
 
 
 def test_what_a_machine_can_guess_is_among_the_biases(tmp_path: Path) -> None:
@@ -250,14 +244,12 @@ def test_what_a_machine_can_guess_is_among_the_biases(tmp_path: Path) -> None:
     assert metadata(tmp_path / "1")["rai:dataBiases"][1:] == warnings
 
 
-@OLD_RDFLIB_NAME
 def test_what_nobody_said_is_left_out(tmp_path: Path) -> None:
     build(tmp_path / "1", crowd(12), description="", environment="rehearsal")
     found = metadata(tmp_path / "1")
     for name in ("rai:annotatorDemographics", "rai:dataUseCases", "rai:dataSocialImpact", "sameAs"):
         assert name not in found
     assert found["description"].startswith("A TEST RUN: the votes are not human judgements.")
-    assert problems(tmp_path / "1") == []
 
 
 def test_items_of_another_protocol_as_far_as_croissant_can_say(

@@ -11,27 +11,28 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.hidden_checks import CheckRules
-from annotation.models import CheckResult, Enrollment, ReviewSample, Story, Study, Vote
+from annotation.models import CheckResult, ReviewSample, Story, Vote
 from dashboard.figures import compute
 from publishing import queries
 from publishing.models import Release
 from publishing.story_stream import judged_stories
 from tests import builders
 from tests.publishing.support import published, verdict_counts
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 
 WRONG = builders.answers(q1="no", q2="no", q3="no", q4="no")
 
 
-def _failing_every_check(*, stories: int, answers: int) -> tuple[Study, list[Enrollment]]:
-    """Every story is kept by two people who fail every hidden check they meet."""
-    study = builders.make_study("checked", stories=stories, votes_per_story=2)
+@built_once
+def failing_every_check() -> Release:
+    """Two people fail every hidden check that they meet, and keep all eight stories."""
+    study = builders.make_study("checked", stories=8, votes_per_story=2)
     builders.add_checks(study, 3, minimum=2, warn_percent=40)
-    people = builders.qualified(study, 2)
-    for person in people:
-        builders.work_through(person, answers, on_checks=WRONG)
-    return study, people
+    for person in builders.qualified(study, 2):
+        builders.work_through(person, 10, on_checks=WRONG)
+    return published(study)
 
 
 def _text_of(release: Release) -> str:
@@ -47,24 +48,23 @@ def _text_of(release: Release) -> str:
 
 
 def test_checks_are_in_no_count_and_no_file() -> None:
-    study, people = _failing_every_check(stories=16, answers=19)
+    release = failing_every_check()
+    study = release.study
     checks = list(study.stories.filter(role=Story.Role.CHECK))
-    assert CheckResult.objects.filter(passed=False).count() == 6
-
-    release = published(study)
+    assert CheckResult.objects.filter(passed=False).count() == 4
 
     fared = verdict_counts(study)
-    assert (fared.kept, fared.dropped, fared.incomplete) == (16, 0, 0)
-    assert Vote.objects.of_study(study).count() == 32
+    assert (fared.kept, fared.dropped, fared.incomplete) == (8, 0, 0)
+    assert Vote.objects.of_study(study).count() == 16
     assert {judged.story.story_id for judged in judged_stories(study)}.isdisjoint(c.story_id for c in checks)
     document, persons = compute.figures(study, judged_stories(study), now=timezone.now())
-    assert document["verdicts"]["stories"] == document["verdicts"]["kept"] == 16
-    assert document["votes"] == {"counted": 32, "wanted": 32}
-    assert {person["votes"] for person in persons} == {16}
+    assert document["verdicts"]["stories"] == document["verdicts"]["kept"] == 8
+    assert document["votes"] == {"counted": 16, "wanted": 16}
+    assert {person["votes"] for person in persons} == {8}
     sample = actions.draw_sample(
         study=study, kind=ReviewSample.Kind.RANDOM, people=9, per_person=50, by=None, now=timezone.now()
     )
-    assert sample.items.count() == 32
+    assert sample.items.count() == 16
     assert not sample.items.filter(vote__assignment__story__role=Story.Role.CHECK).exists()
     text = _text_of(release)
     for check in checks:
@@ -73,12 +73,10 @@ def test_checks_are_in_no_count_and_no_file() -> None:
         assert check.content["key_information"] not in text
         assert check.content["story_sentence"] not in text
     assert "order_position" not in text
-    assert len(people) == 2
 
 
 def test_the_card_says_how_many_checks_there_were_and_what_came_of_them() -> None:
-    study, _ = _failing_every_check(stories=8, answers=10)
-    release = published(study)
+    release = failing_every_check()
     card = (release.directory / "README.md").read_text(encoding="utf-8")
 
     answers = CheckResult.objects.count()
@@ -88,16 +86,14 @@ def test_the_card_says_how_many_checks_there_were_and_what_came_of_them() -> Non
 
     before = queries.release_facts(release)
     later = timezone.now() + timedelta(hours=1)
-    actions.change_check_rules(study=study, rules=CheckRules(0), by=None, now=later)
-    (late,) = builders.qualified(study)
+    actions.change_check_rules(study=release.study, rules=CheckRules(0), by=None, now=later)
+    (late,) = builders.qualified(release.study)
     assert queries.release_facts(Release.objects.get(pk=release.pk)) == before
     assert before.checks is not None
     assert before.checks.rules == CheckRules(5, 2, 40, None)
-    assert late.study_id == study.pk
+    assert late.study_id == release.study_id
 
 
-def test_a_study_without_checks_says_nothing_of_them() -> None:
-    study = builders.make_study("plain", stories=1, votes_per_story=1)
-    builders.vote(builders.qualified(study)[0])
-    card = (published(study).directory / "README.md").read_text(encoding="utf-8")
+def test_a_study_without_checks_says_nothing_of_them(release: Release) -> None:
+    card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "known answers" not in card

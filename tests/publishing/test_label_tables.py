@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils.translation import override
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.errors import NotEvaluable
 from publishing.evaluation.report import evaluate
 from publishing.files import jsonl

@@ -25,6 +25,7 @@ from publishing.actions import releases
 from publishing.models import Release
 from recruitment import actions as recruitment_actions
 from tests import builders
+from tests.worlds import built_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root", "client")]
 
@@ -113,6 +114,11 @@ def archive_of(release: Release) -> dict[str, bytes]:
 
 @pytest.fixture
 def study() -> Study:
+    return leaky_study()
+
+
+@built_once
+def leaky_study() -> Study:
     """Known people came by a platform and gave an address; one was suspended by name, one changed a vote."""
     study = builders.make_study("leaky", stories=4, qualification=2)
     link = recruitment_actions.set_join_link(
@@ -156,12 +162,12 @@ def test_nothing_says_who_the_people_are(study: Study, caplog: pytest.LogCapture
     assert found_in({**texts, "log": caplog.text.encode()}) == []
 
 
-@pytest.mark.parametrize("trace", [0, 1, 3, 5])
-def test_control_what_leaks_is_found(study: Study, tmp_path: Path, trace: int) -> None:
+def test_control_what_leaks_is_found(study: Study, tmp_path: Path) -> None:
     (participant, address), *_others = PEOPLE.items()
     assert PlatformIdentity.objects.filter(person=address).exists()
     assert any(participant in secret for secret in secrets())
-    leak = list(traces_of(address))[trace].decode()
+    for trace in (0, 1, 3, 5):
+        leak = list(traces_of(address))[trace].decode()
+        assert found_in({"text": f"x{leak}x".encode()})
     pq.write_table(pa.table({"who": [leak] * 1000}), tmp_path / "leak.parquet", compression="zstd")
     assert found_in({"rows": rows_of(tmp_path / "leak.parquet")})
-    assert found_in({"text": f"x{leak}x".encode()})

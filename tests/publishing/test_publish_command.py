@@ -21,7 +21,7 @@ from publishing.files import directory
 from publishing.files.directory import copy_release
 from publishing.models import Release
 from tests import builders
-from tests.publishing.support import judged_study, published
+from tests.publishing.support import judged_study
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
 
@@ -111,19 +111,16 @@ def test_another_filter_than_that_of_the_release_underway_is_refused(small: Stud
     assert Release.objects.get().filter_name == "all-agree"
 
 
-@pytest.mark.parametrize("there", ["file", "directory", "link"])
-def test_never_writes_over_something(small: Study, tmp_path: Path, there: str) -> None:
-    target = tmp_path / "there"
-    if there == "file":
-        target.write_text("mine")
-    elif there == "directory":
-        target.mkdir()
-        (target / "mine").write_text("mine")
-    else:
-        target.symlink_to(tmp_path)
-    code, _, err = run("small", "--output", str(target))
-    assert code == 1
-    assert "not an empty directory" in err
+def test_never_writes_over_something(small: Study, tmp_path: Path) -> None:
+    file, folder, link = (tmp_path / name for name in ("file", "folder", "link"))
+    file.write_text("mine")
+    folder.mkdir()
+    (folder / "mine").write_text("mine")
+    link.symlink_to(tmp_path)
+    for target in (file, folder, link):
+        code, _, err = run("small", "--output", str(target))
+        assert code == 1
+        assert "not an empty directory" in err
     assert not Release.objects.exists()
 
 
@@ -150,8 +147,7 @@ def test_refusals_have_their_exit_codes() -> None:
     assert "keeps none of the 1 complete stories" in err
 
 
-def test_a_damaged_release_is_not_copied(small: Study, tmp_path: Path) -> None:
-    release = published(small)
+def test_a_damaged_release_is_not_copied(release: Release, tmp_path: Path) -> None:
     (release.directory / "README.md").write_text("tampered")
     with pytest.raises(BrokenDirectory, match=r"README\.md"):
         copy_release(release.directory, tmp_path / "copy" / "here")

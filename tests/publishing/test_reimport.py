@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.models import Annotator, PlatformIdentity
+from accounts.models import PlatformIdentity
 from annotation import actions
 from annotation.models import Enrollment, Event, Story, Study, Vote
 from integrity.catalogue import CHECKS, run
@@ -24,7 +25,7 @@ from publishing.files.jsonl import timestamp
 from publishing.models import Release
 from publishing.queries import imported_votes, statement_of
 from publishing.verification import check_release
-from tests.builders import ALL_YES, answers, make_study, qualified, vote, write_rows
+from tests.builders import ALL_YES, make_study, qualified, vote, write_rows
 from tests.publishing.support import judged_study, published, random_forms
 from tests.publishing.test_builder import INSTRUMENT
 from tests.publishing.test_card import SAID
@@ -44,10 +45,32 @@ def release(releases_root: Path) -> Release:
 
 @built_once
 def _release() -> Release:
-    """Of 20 stories: some kept, some dropped, some with too few votes or none."""
-    study = judged_study("first", random_forms(5, 20), license="CC0-1.0")
+    """A study of 12 stories: some kept, some dropped, some with too few votes or none."""
+    study = judged_study("first", random_forms(5, 12), license="CC0-1.0")
     actions.close_study(study=study, by=None, now=timezone.now())
     return published(study)
+
+
+@built_once
+def _copied() -> Copied:
+    release = _release()
+    study, facts = imported(release.directory, "copy", "--with-votes")
+    return Copied(release, study, facts, published(study))
+
+
+@pytest.fixture
+def copied(releases_root: Path) -> Copied:
+    return _copied()
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A release, its import with the votes, what was said of that, and the release of the import."""
+
+    release: Release
+    study: Study
+    facts: dict[str, Any]
+    second: Release
 
 
 def rows(release: Release, path: str) -> list[dict[str, Any]]:
@@ -89,15 +112,15 @@ def test_without_votes_it_is_a_draft_to_be_judged_anew(release: Release) -> None
     assert Story.objects.filter(study=study, has_free_slot=True).count() == facts["stories"]
     assert broken_promises() == []
     assert study.license == release.license == "CC0-1.0"
+    assert Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).exists()
+    assert imported_votes(study) is None, "its card will be one of its own"
 
 
-def test_with_votes_a_release_of_it_says_the_same(release: Release) -> None:
-    identities = PlatformIdentity.objects.count()
-    study, facts = imported(release.directory, "copy", "--with-votes")
+def test_with_votes_a_release_of_it_says_the_same(copied: Copied) -> None:
+    release, study, facts, second = copied.release, copied.study, copied.facts, copied.second
     assert (study.state, study.change_hours, study.votes_per_story) == ("closed", 0, 3)
     assert broken_promises() == []
-    assert PlatformIdentity.objects.count() == identities
-    second = published(study)
+    assert not PlatformIdentity.objects.filter(annotator__enrollments__study=study).exists()
     assert check_release(second.directory).shown == []
 
     def verdicts(of: Release) -> dict[str, str]:
@@ -128,16 +151,6 @@ def comparable(release: Release, story_ids: set[str]) -> tuple[list[Any], list[l
     return sorted(votes, key=str), sorted(people.values())
 
 
-def test_a_release_of_complete_stories_has_the_very_same_statistics(releases_root: Path) -> None:
-    forms = {"a": (ALL_YES,), "b": (answers(q3="no"),), "c": (answers(q1="possibly"),)}
-    first = published(judged_study("whole", forms, votes_per_story=1))
-    study, facts = imported(first.directory, "whole-again", "--with-votes")
-    second = published(study)
-    assert document(second, "statistics.json") == document(first, "statistics.json")
-    assert document(second, "release.json")["counts"] == document(first, "release.json")["counts"]
-    assert (facts["votes"], facts["annotators"]) == (3, 1)
-
-
 def test_what_the_researchers_said_comes_back_but_the_doi_names_one_release_only(releases_root: Path) -> None:
     study = judged_study("told", {"a": (ALL_YES,)}, votes_per_story=1, description="One.\n\nTwo.")
     describe_data(study=study, statement=SAID, by=None, now=timezone.now())
@@ -150,8 +163,8 @@ def test_what_the_researchers_said_comes_back_but_the_doi_names_one_release_only
     assert statement_of(again, at=timezone.now()) == dataclasses.replace(SAID, doi="")
 
 
-def test_where_it_came_from_is_recorded(release: Release) -> None:
-    study, facts = imported(release.directory, "copy", "--with-votes")
+def test_where_it_came_from_is_recorded(copied: Copied) -> None:
+    release, study, facts = copied.release, copied.study, copied.facts
     note = f"imported from release first 1, MANIFEST {release.manifest_sha256}"
     events = Event.objects.filter(study=study)
     told = events.get(type=Event.Type.RELEASE_IMPORTED)
@@ -165,9 +178,8 @@ def test_where_it_came_from_is_recorded(release: Release) -> None:
         assert list(events.filter(type=kind).values_list("note", flat=True)) == [note] * number
 
 
-def test_the_card_of_a_study_with_imported_votes_says_nothing_that_did_not_happen(release: Release) -> None:
-    study, facts = imported(release.directory, "copy", "--with-votes")
-    second = published(study)
+def test_the_card_of_a_study_with_imported_votes_says_nothing_that_did_not_happen(copied: Copied) -> None:
+    release, facts, second = copied.release, copied.facts, copied.second
     card = (second.directory / "README.md").read_text(encoding="utf-8")
     source = f"release first 1, MANIFEST {release.manifest_sha256}"
     assert f"{facts['annotators']} people voted in another study, and the votes were imported" in card
@@ -182,21 +194,15 @@ def test_the_card_of_a_study_with_imported_votes_says_nothing_that_did_not_happe
     assert collected.endswith(f"imported from its release: {source}.")
 
 
-def test_stories_that_are_judged_anew_have_a_card_of_their_own(release: Release) -> None:
-    study, _ = imported(release.directory, "again")
-    assert Event.objects.filter(study=study, type=Event.Type.RELEASE_IMPORTED).exists()
-    assert imported_votes(study) is None
-
-
 def moments_of(votes: Iterable[Vote]) -> set[str]:
     return {timestamp(vote.submitted_at) for vote in votes}
 
 
-def test_people_are_new_and_keep_their_places(release: Release) -> None:
-    before = set(Annotator.objects.values_list("pk", flat=True))
-    study, facts = imported(release.directory, "copy", "--with-votes")
-    people = Enrollment.objects.filter(study=study)
-    assert len(people) == facts["annotators"] == 3
+def test_people_are_new_and_keep_their_places(copied: Copied) -> None:
+    release = copied.release
+    before = set(Enrollment.objects.filter(study=release.study).values_list("annotator", flat=True))
+    people = Enrollment.objects.filter(study=copied.study)
+    assert len(people) == copied.facts["annotators"] == 3
     assert not before & set(people.values_list("annotator", flat=True))
     for person in people:
         votes = Vote.objects.filter(assignment__enrollment=person).order_by("served_at")
@@ -207,7 +213,7 @@ def test_people_are_new_and_keep_their_places(release: Release) -> None:
 
 
 def test_a_rehearsal_stays_a_rehearsal(releases_root: Path) -> None:
-    study = make_study("trial", stories=2, votes_per_story=1, opened=False)
+    study = make_study("trial", stories=1, votes_per_story=1, opened=False)
     actions.make_rehearsal(study=study, by=None, now=timezone.now())
     actions.open_study(study=study, by=None, now=timezone.now())
     (person,) = qualified(Study.objects.get(pk=study.pk))
@@ -215,11 +221,10 @@ def test_a_rehearsal_stays_a_rehearsal(releases_root: Path) -> None:
     again, _ = imported(published(study).directory, "trial-again", "--with-votes")
     assert again.environment == "rehearsal"
     assert document(published(again), "release.json")["environment"] == "rehearsal"
-    assert broken_promises() == []
 
 
 def test_multiple_choice_items_come_back(release: Release) -> None:
-    questions = [row for config in QUESTIONS for row in rows(release, f"{config}/test.jsonl")[:2]]
+    questions = [row for config in QUESTIONS for row in rows(release, f"{config}/test.jsonl")[:1]]
     study = make_study("people", stories=[], protocol="multiple-choice", votes_per_story=2, opened=False)
     with NamedTemporaryFile("w", suffix=".jsonl") as file:
         write_rows(Path(file.name), questions)
@@ -231,7 +236,6 @@ def test_multiple_choice_items_come_back(release: Release) -> None:
     first = published(study)
     again, facts = imported(first.directory, "people-again", "--with-votes")
     assert facts["votes"] == 2 * len(questions)
-    assert broken_promises() == []
     second = published(again)
     assert rows(second, KEPT) == rows(first, KEPT)
     assert document(second, "statistics.json") == document(first, "statistics.json")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
-import resource
 import threading
-from datetime import timedelta
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from annotation import actions as annotation_actions, locks, rules
+from annotation import actions as annotation_actions, rules
 from annotation.models import Answer, Event, Study
 from publishing import builder, queries, story_stream
 from publishing.actions import releases
@@ -26,7 +23,8 @@ from publishing.files import directory
 from publishing.filters import Outcome
 from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from tests import builders
-from tests.publishing.support import judged_study, published, random_forms, verdict_counts
+from tests.publishing.conftest import published_twice
+from tests.publishing.support import build, judged_study, published, random_forms, request, verdict_counts
 from tests.publishing.test_queries import verdicts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("releases_root")]
@@ -34,22 +32,12 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 YES, NO = builders.ALL_YES, builders.answers(q3="no")
 
 
-def request(study: Study) -> Release:
-    return releases.request_release(study=study, by=None, now=timezone.now())
-
-
-def build(release: Release) -> Release:
-    releases.build_release(release_id=release.pk, now=timezone.now())
-    release.refresh_from_db()
-    return release
-
-
 def rows(release: Release, path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (release.directory / path).read_text(encoding="utf-8").splitlines()]
 
 
 def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
-    forms = random_forms(5, 40)
+    forms = random_forms(5, 15)
     study = judged_study("whole", forms, qualification=2)
     release = published(study)
     expected = verdicts(forms, 3)
@@ -70,7 +58,7 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
     assert {row["annotator"] for row in votes} == {rules.pseudonym(study.pseudonym_key, pk) for pk in people}
     kept, lost, incomplete = (len(by_outcome[outcome]) for outcome in Outcome)
     assert (release.stories, release.kept, release.dropped, release.incomplete) == (
-        40,
+        15,
         kept,
         lost,
         incomplete,
@@ -83,8 +71,7 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
     assert "Passing took 8 of 8 acceptable answers. Only those who passed could vote." in card
 
 
-def test_what_is_recorded_is_what_is_on_disk(small: Study) -> None:
-    release = published(small)
+def test_what_is_recorded_is_what_is_on_disk(release: Release) -> None:
     assert release.directory == Path(settings.RELEASES_ROOT) / "small" / "1"
     files, manifest_sha256 = directory.verify(release.directory)
     assert manifest_sha256 == release.manifest_sha256
@@ -112,9 +99,8 @@ def test_the_audit_log_says_who_asked_and_what_came_of_it(small: Study, django_u
     assert release.requested_by == somebody
 
 
-def test_the_same_votes_and_the_same_request_give_the_same_bytes(small: Study) -> None:
-    release = published(small)
-    facts, chunks = queries.release_facts(release), story_stream.chunks(small)
+def test_the_same_votes_and_the_same_request_give_the_same_bytes(release: Release) -> None:
+    facts, chunks = queries.release_facts(release), story_stream.chunks(release.study)
     again = release.directory.parent / "again"
     with queries.snapshot():
         built = builder.build(again, facts=facts, chunks=chunks)
@@ -141,8 +127,8 @@ def test_people_who_come_later_do_not_change_a_build(small: Study) -> None:
     assert facts.people.attempted is None
 
 
-def test_releases_are_numbered_and_share_the_sides_of_right_answers(small: Study) -> None:
-    first, second = published(small), published(small)
+def test_releases_are_numbered_and_share_the_sides_of_right_answers() -> None:
+    first, second = published_twice()
     assert (first.number, second.number) == (1, 2)
     assert first.salt == second.salt
     for path in ("mental-state-qa/test.jsonl", "behavior-qa/test.jsonl", "judgment-qa/test.jsonl"):
@@ -152,24 +138,11 @@ def test_releases_are_numbered_and_share_the_sides_of_right_answers(small: Study
     assert first.manifest_sha256 != second.manifest_sha256
 
 
-def test_a_release_of_an_open_study_says_so_and_leaves_the_rest_out(small: Study) -> None:
-    release = published(small)
+def test_a_release_of_an_open_study_says_so_and_leaves_the_rest_out(release: Release) -> None:
     assert release.study_state == "open"
     assert b'"d"' not in (release.directory / "story-data/test.jsonl").read_bytes()
-    annotation_actions.close_study(study=small, by=None, now=timezone.now())
-    assert published(small).study_state == "closed"
-
-
-def test_a_rehearsal_is_published_as_one() -> None:
-    study = builders.make_study("rehearsed", stories=2, votes_per_story=1, opened=False)
-    annotation_actions.make_rehearsal(study=study, by=None, now=timezone.now())
-    annotation_actions.open_study(study=study, by=None, now=timezone.now())
-    study.refresh_from_db()
-    builders.answer_everything(builders.qualified(study))
-    release = published(study)
-    assert release.environment == "rehearsal"
-    assert release.kept == 2
-    assert "THIS IS A TEST RUN" in (release.directory / "README.md").read_text(encoding="utf-8")
+    annotation_actions.close_study(study=release.study, by=None, now=timezone.now())
+    assert published(release.study).study_state == "closed"
 
 
 # Refusals
@@ -232,39 +205,28 @@ def test_two_people_who_ask_at_the_same_moment_get_one_release(small: Study) -> 
 # Immutability
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda release: Release.objects.filter(pk=release.pk).update(kept=0),
-        lambda release: Release.objects.filter(pk=release.pk).update(state="failed"),
-        lambda release: Release.objects.filter(pk=release.pk)._raw_delete(release._state.db),
-        lambda release: release.files.update(sha256="0" * 64),
-        lambda release: release.files.all()._raw_delete(release._state.db),
-        lambda release: ReleaseFile.objects.create(release=release, path="x", size=0, sha256="0" * 64),
-        lambda release: release.dropped_reasons.update(stories=0),
-        lambda release: DroppedReason.objects.create(release=release, reason="q9", stories=0),
-    ],
-    ids=["counts", "state", "row", "hash", "files", "one more file", "reasons", "one more reason"],
-)
-def test_a_published_release_never_changes(small: Study, change: Any) -> None:
-    release = published(small)
-    before = (
-        list(Release.objects.values()),
-        list(ReleaseFile.objects.values()),
-        list(DroppedReason.objects.values()),
-    )
-    with pytest.raises(DatabaseError, match=r"Cannot|takes no more rows"), transaction.atomic():
-        change(release)
-    after = (
-        list(Release.objects.values()),
-        list(ReleaseFile.objects.values()),
-        list(DroppedReason.objects.values()),
-    )
-    assert before == after
+CHANGES: dict[str, Callable[[Release], object]] = {
+    "counts": lambda release: Release.objects.filter(pk=release.pk).update(kept=0),
+    "state": lambda release: Release.objects.filter(pk=release.pk).update(state="failed"),
+    "row": lambda release: Release.objects.filter(pk=release.pk)._raw_delete(release._state.db),
+    "hash": lambda release: release.files.update(sha256="0" * 64),
+    "files": lambda release: release.files.all()._raw_delete(release._state.db),
+    "one more file": lambda release: release.files.create(path="x", size=0, sha256="0" * 64),
+    "reasons": lambda release: release.dropped_reasons.update(stories=0),
+    "one more reason": lambda release: release.dropped_reasons.create(reason="q9", stories=0),
+}
 
 
-def test_building_a_finished_release_again_does_nothing(small: Study) -> None:
-    release = published(small)
+def test_a_published_release_never_changes(release: Release) -> None:
+    tables = (Release, ReleaseFile, DroppedReason)
+    before = [list(table.objects.values()) for table in tables]
+    for change in CHANGES.values():
+        with pytest.raises(DatabaseError, match=r"Cannot|takes no more rows"), transaction.atomic():
+            change(release)
+    assert [list(table.objects.values()) for table in tables] == before
+
+
+def test_building_a_finished_release_again_does_nothing(release: Release) -> None:
     before = {path: path.stat().st_mtime_ns for path in release.directory.rglob("*")}
     build(release)
     releases.fail_release(release_id=release.pk, reason="late", now=timezone.now())
@@ -273,204 +235,24 @@ def test_building_a_finished_release_again_does_nothing(small: Study) -> None:
     assert {path: path.stat().st_mtime_ns for path in release.directory.rglob("*")} == before
 
 
-@pytest.mark.parametrize(
-    "path", ["release.json", "story-data/test.jsonl", "annotations/dropped-stories.jsonl"]
-)
-def test_a_release_is_not_compared_with_a_damaged_one(small: Study, path: str) -> None:
-    first = published(small)
-    damaged = first.directory / path
-    whole = damaged.read_bytes()
-    for content in (whole.replace(b"e", b"E", 1), b""):
-        damaged.write_bytes(content)
-        release = build(request(small))
-        assert release.state == Release.State.FAILED
-        assert f"{damaged} is not as it was published" in release.failure
-    damaged.unlink()
-    assert build(request(small)).state == Release.State.FAILED
-    damaged.write_bytes(whole)
-    release = build(request(small))
-    assert (release.number, release.state) == (2, Release.State.PUBLISHED)
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "release.json": lambda file: file.write_bytes(file.read_bytes().replace(b"e", b"E", 1)),
+    "story-data/test.jsonl": lambda file: file.write_bytes(b""),
+    "annotations/dropped-stories.jsonl": lambda file: file.unlink(),
+}
 
 
-# What a killed build leaves, and what the next one makes of it
-
-
-def half_built(release: Release, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
-    """Stop the build at this point as a crash would: nothing after it runs, no clean-up either."""
-
-    class Crash(BaseException):
-        pass
-
-    def crash(*args: Any, **kwargs: Any) -> None:
-        raise Crash
-
-    with monkeypatch.context() as patch:
-        patch.setattr("publishing.actions.releases.shutil.rmtree", lambda *args, **kwargs: None)
-        patch.setattr(f"publishing.actions.releases.{at}", crash)
-        with pytest.raises(Crash):
-            releases.build_release(release_id=release.pk, now=timezone.now())
-    release.refresh_from_db()
-    assert release.state == Release.State.BUILDING
-
-
-def test_a_whole_directory_that_was_not_recorded_is_adopted(
-    small: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = request(small)
-    half_built(release, monkeypatch, "_publish")
-    files, manifest_sha256 = directory.verify(release.directory)
-    before = {path: path.stat().st_ino for path in release.directory.rglob("*")}
-    build(release)
-    assert release.state == Release.State.PUBLISHED
-    assert release.manifest_sha256 == manifest_sha256
-    assert {path: path.stat().st_ino for path in release.directory.rglob("*")} == before
-    assert release.kept == 2
-    assert [file.path for file in files] == [file.path for file in release.files.all()]
-
-
-def test_hidden_leftovers_are_swept_and_others_are_not(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = request(small)
-    half_built(release, monkeypatch, "directory.DirectoryWriter.finish")
-    parent = release.directory.parent
-    assert len(list(parent.glob(".building-1-*"))) == 1
-    (parent / ".building-11-x").mkdir()
-    build(release)
-    assert release.state == Release.State.PUBLISHED
-    assert sorted(entry.name for entry in parent.iterdir()) == [".building-11-x", "1"]
-
-
-def test_a_broken_leftover_in_the_place_is_replaced(small: Study) -> None:
-    release = request(small)
-    release.directory.mkdir(parents=True)
-    (release.directory / "MANIFEST").write_text("0" * 64 + "  README.md\n")
-    build(release)
-    assert release.state == Release.State.PUBLISHED
-    directory.verify(release.directory)
-
-
-def test_another_whole_release_in_the_place_is_never_touched(small: Study) -> None:
-    first = published(small)
-    other = first.directory.parent / "2"
-    first.directory.rename(other)
-    before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
-    release = build(request(small))
-    assert release.state == Release.State.FAILED
-    assert "RELEASES_ROOT" in release.failure
-    assert {path: path.read_bytes() for path in other.rglob("*") if path.is_file()} == before
-
-
-def test_a_link_out_of_the_root_is_not_followed(small: Study, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "precious").write_text("x")
-    release = request(small)
-    release.directory.parent.mkdir(parents=True)
-    release.directory.symlink_to(outside)
-    build(release)
-    assert release.state == Release.State.FAILED
-    assert (outside / "precious").read_text() == "x"
-
-
-def test_only_one_session_builds_a_release(small: Study) -> None:
-    release = request(small)
-    held, done = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with locks.alone(locks.RELEASE, release.pk) as ours:
-            assert ours
-            held.set()
-            done.wait(timeout=30)
-        connection.close()
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    try:
-        assert held.wait(timeout=10)
-        assert locks.held(locks.RELEASE) == {release.pk}
-        build(release)
-        assert release.state == Release.State.REQUESTED
-        later = timezone.now() + timedelta(minutes=1)
-        assert releases.stalled_releases(now=later) == []
-    finally:
-        done.set()
-        holder.join(timeout=30)
-    assert releases.stalled_releases(now=timezone.now()) == []
-    assert releases.stalled_releases(now=later) == [release]
-    assert releases.resume_releases(now=later) == 1
-    build(release)
-    assert release.state == Release.State.PUBLISHED
-    assert locks.held(locks.RELEASE) == set()
-    assert releases.stalled_releases(now=later) == []
-
-
-# Failures
-
-
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [
-        (errno.ENOSPC, "Free some space there"),
-        (errno.EFBIG, "size limit"),
-        (errno.EACCES, "Give its user the right to"),
-        (errno.EROFS, "read-only"),
-        (errno.EIO, "Check that directory"),
-    ],
-)
-def test_a_failing_disk_is_a_reason_to_act_on_and_the_release_can_be_asked_for_again(
-    small: Study, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
-) -> None:
-    release = request(small)
-
-    def fail(handle: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    with monkeypatch.context() as patch:
-        patch.setattr("publishing.files.directory.os.fsync", fail)
-        build(release)
-    assert release.state == Release.State.FAILED
-    assert advice in release.failure
-    assert str(settings.RELEASES_ROOT) in release.failure
-    assert list(release.directory.parent.iterdir()) == []
-    again = build(request(small))
-    assert (again.pk, again.number, again.state, again.failure) == (
-        release.pk,
-        1,
-        Release.State.PUBLISHED,
-        "",
-    )
-    kinds = Event.objects.filter(subject="release 1").order_by("pk").values_list("type", flat=True)
-    assert list(kinds) == ["release_requested", "release_failed", "release_requested", "release_published"]
-
-
-@pytest.mark.parametrize("size", [2_000, 20_000])
-def test_a_build_that_the_kernel_refuses_more_bytes_fails_and_leaves_nothing(small: Study, size: int) -> None:
-    """As on a full disk, at another step each time."""
-    release = request(small)
-    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-    try:
-        releases.build_release(release_id=release.pk, now=timezone.now())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
-    release.refresh_from_db()
-    assert release.state == Release.State.FAILED
-    assert "File too large. A file would pass the worker's size limit" in release.failure
-    assert list(release.directory.parent.iterdir()) == []
-
-
-def test_a_fault_fails_the_release_and_is_raised(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = request(small)
-
-    def fault(*args: Any, **kwargs: Any) -> None:
-        raise ZeroDivisionError("oops")
-
-    monkeypatch.setattr("publishing.builder.jsonl.line", fault)
-    with pytest.raises(ZeroDivisionError):
-        releases.build_release(release_id=release.pk, now=timezone.now())
-    release.refresh_from_db()
-    assert release.state == Release.State.FAILED
-    assert "ZeroDivisionError: oops" in release.failure
-    assert locks.held(locks.RELEASE) == set()
+def test_a_release_is_not_compared_with_a_damaged_one(release: Release) -> None:
+    for path, damage in DAMAGES.items():
+        damaged = release.directory / path
+        whole = damaged.read_bytes()
+        damage(damaged)
+        later = build(request(release.study))
+        assert later.state == Release.State.FAILED
+        assert f"{damaged} is not as it was published" in later.failure
+        damaged.write_bytes(whole)
+    later = build(request(release.study))
+    assert (later.number, later.state) == (2, Release.State.PUBLISHED)
 
 
 def test_votes_that_arrive_during_a_build_are_in_none_or_all_of_its_files(

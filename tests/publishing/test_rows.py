@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.files import jsonl, rows
 from publishing.files.directory import DirectoryWriter
 from publishing.files.parquet import parquet_path

@@ -19,7 +19,6 @@ from publishing.errors import InvalidStatement
 from publishing.facts import Statement
 from publishing.models import DataStatement, Release
 from tests import builders
-from tests.publishing.support import published
 from tests.publishing.test_card import SAID
 
 pytestmark = pytest.mark.django_db
@@ -110,4 +109,3 @@ def test_a_release_says_what_stood_when_it_was_asked_for(small: Study) -> None:
     assert "Later thoughts." not in card
     croissant = json.loads((release.directory / "croissant.json").read_bytes())
     assert SAID.biases in json.dumps(croissant)
-    assert "Later thoughts." in (published(small).directory / "README.md").read_text(encoding="utf-8")

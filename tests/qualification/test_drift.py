@@ -42,6 +42,7 @@ def test_every_look_may_err_half_as_often_as_the_one_before() -> None:
     assert corrected(Halves(10, 10, 10, 0), 20) == 1.0
 
 
+@pytest.mark.torture
 def test_a_healthy_test_is_hardly_ever_said_to_be_known() -> None:
     """Looked at after every attempt, as a page is, in 400 rounds of 8 questions, none of which changes."""
     rng = np.random.default_rng(20261120)

@@ -92,20 +92,20 @@ def test_it_is_offered_and_shows_the_right_answers_with_reasons(study: Study) ->
 
 def test_everybody_gets_the_test_and_nobody_the_practice_for_it(study: Study) -> None:
     for person in (newcomer(study), newcomer(study)):
-        at(person, "qualification/").press("Start the test")
-        assert Attempt.objects.get(enrollment=person).round.kind == Round.Kind.TEST
+        attempt = actions.start_attempt(enrollment=person, now=timezone.now())
+        assert attempt.round.kind == Round.Kind.TEST
 
 
 def test_nothing_depends_on_it(study: Study) -> None:
     person = newcomer(study)
-    for position in (1, 2):
-        at(person, f"qualification/practice/{position}/").press("Compare", **builders.answers(q3="no"))
+    at(person, "qualification/practice/1/").press("Compare", **builders.answers(q3="no"))
 
     person.refresh_from_db()
     assert person.state == Enrollment.State.CONSENTED
     assert not Attempt.objects.filter(enrollment=person).exists()
     assert time_at_test(person) is None
     assert work_so_far(person).stories == 0
+    assert not [result for result in run(CHECKS, study_id=study.pk) if not result.holds]
     assert builders.take_test(person).state == Enrollment.State.QUALIFIED
 
 
@@ -133,20 +133,18 @@ def test_answers_may_be_repeated_and_a_resent_form_counts_once(study: Study) -> 
     assert mine.left == [2]
 
 
-def test_an_incomplete_form_keeps_what_was_chosen(study: Study) -> None:
+def test_an_incomplete_form_keeps_what_was_chosen_and_a_whole_one_settles_its_draft(study: Study) -> None:
     browser = at(newcomer(study), "qualification/practice/1/")
+    (draft,) = browser.document.xpath("//form/@data-draft")
+    action = browser.document.xpath("//form[@data-draft]/@action")[0]
     browser.press("Compare", q1="possibly")
 
     assert browser.page.status_code == 422
     assert browser.document.xpath("//input[@type='radio' and @checked]/@id") == ["q1-possibly"]
     assert not PracticeAnswer.objects.exists()
 
-
-def test_drafts_are_named_and_settled(study: Study) -> None:
-    browser = at(newcomer(study), "qualification/practice/1/")
-    (draft,) = browser.document.xpath("//form/@data-draft")
     sent = builders.ALL_YES | {"round": draft.split(".")[1], "saved": "0"}
-    browser.open(browser.document.xpath("//form[@data-draft]/@action")[0], sent, htmx=True)
+    browser.open(action, sent, htmx=True)
     assert browser.page["X-Stored-Assignment"] == draft
 
 
@@ -291,9 +289,3 @@ def test_answers_are_final_and_a_key_that_was_shown_does_not_grow(study: Study) 
     ):
         with pytest.raises(DatabaseError, match="pgtrigger: Cannot"), transaction.atomic():
             write()
-
-
-def test_the_checks_are_content(study: Study) -> None:
-    person = newcomer(study)
-    at(person, "qualification/practice/1/").press("Compare", **builders.ALL_YES)
-    assert not [result for result in run(CHECKS, study_id=study.pk) if not result.holds]

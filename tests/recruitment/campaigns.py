@@ -47,9 +47,9 @@ def stranger_on_a_platform(study: Study) -> Mismatch:
     campaign = make_campaign(study, platform="prolific")
     work = Work(remote_id="a-session", person="5f3a9c0de1", status=Status.SUBMITTED)
     now = timezone.now()
-    submission = actions.record_submission(campaign=campaign, work=work, now=now)
+    submission = actions.reconciliation.record_submission(campaign=campaign, work=work, now=now)
     assert isinstance(submission, Submission)
-    actions.settle_without_visit(submission_id=submission.pk, now=now)
+    actions.settlement.settle_without_visit(submission_id=submission.pk, now=now)
     return Mismatch.objects.get(submission=submission)
 
 

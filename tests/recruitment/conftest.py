@@ -1,9 +1,11 @@
-"""Fixtures of this room: the worker at work at once, and the mails it sends."""
+"""Fixtures of this room: desks, the worker at work at once, and the mails it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +13,41 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.db import transaction
 
+from recruitment.models import Submission
+from tests import builders
+from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
+from tests.recruitment.handed_in import Desk, approve
 from tomannot.celery import app
+
+
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
+    """A desk with one submission that waits for a decision."""
+    study = builders.make_study(stories=6, pay_rate=Decimal("15.00"))
+    with MTurkDouble() as double:
+        desk = Desk(double, study, replace(STORIES, seats=4, seats_per_posting=2))
+        desk.hand_in()
+        yield desk
+
+
+@pytest.fixture
+def work(desk: Desk) -> Submission:
+    return Submission.objects.get()
+
+
+@pytest.fixture
+def paid_work(desk: Desk, work: Submission) -> Submission:
+    """The submission, approved."""
+    desk.send(approve(work))
+    return work
+
+
+@pytest.fixture
+def desk(built: Desk) -> Iterator[Desk]:
+    """The desk that a module builds once, as it was when it was built."""
+    with built.for_one_test() as desk:
+        yield desk
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -38,6 +41,16 @@ class Desk:
         draft = make_campaign(study, settings, now=now)
         started = actions.start_campaign(campaign=draft, marketplace=self.marketplace, by=None, now=now)
         self.campaign: Campaign = actions.carry_out(campaign=started, marketplace=self.marketplace, now=now)
+
+    @contextmanager
+    def for_one_test(self) -> Iterator[Desk]:
+        """A desk with rows of its own, where one was built for a module (see ``module_transaction``)."""
+        mine = copy.copy(self)
+        mine.marketplace = copy.copy(self.marketplace)
+        mine.campaign = Campaign.objects.select_related("study").get(pk=self.campaign.pk)
+        mine.study = mine.campaign.study
+        with self.double.put_back():
+            yield mine
 
     def come(self) -> Visit:
         """Somebody new takes a seat, agrees, and opens our page in the frame."""
@@ -87,7 +100,9 @@ class Desk:
         self.submit(visit)
         listed = self.marketplace.one_work(visit.remote_id)
         assert listed is not None
-        submission = actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
+        submission = actions.reconciliation.record_submission(
+            campaign=self.campaign, work=listed, now=timezone.now()
+        )
         assert submission is not None
         if confirmed:
             assert visit.session is not None
@@ -98,22 +113,24 @@ class Desk:
         """What the platform says of the work now, taken in."""
         listed = self.marketplace.one_work(submission.remote_id)
         assert listed is not None
-        actions.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
+        actions.reconciliation.record_submission(campaign=self.campaign, work=listed, now=timezone.now())
         return listed
 
     def send(self, payment: Payment, *, now: datetime | None = None) -> Payment | None:
         """What a worker does that was told to send it."""
-        return actions.send_payment(
+        return actions.payment_delivery.send_payment(
             payment_id=payment.pk, marketplace=self.marketplace, now=now or timezone.now()
         )
 
     def send_all(self) -> None:
-        for payment in actions.due_payments(now=timezone.now()):
-            actions.send_payment(payment_id=payment, marketplace=self.marketplace, now=timezone.now())
+        for payment in actions.payment_delivery.due_payments(now=timezone.now()):
+            actions.payment_delivery.send_payment(
+                payment_id=payment, marketplace=self.marketplace, now=timezone.now()
+            )
 
     def send_grants(self) -> None:
-        for grant in actions.due_grants(now=timezone.now()):
-            actions.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
+        for grant in actions.grants.due_grants(now=timezone.now()):
+            actions.grants.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
 
     def sweep(self, *, now: datetime | None = None) -> None:
         """Compare, then send what is due."""

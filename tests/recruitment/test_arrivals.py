@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 @pytest.fixture
 def study() -> Study:
-    return builders.make_study(qualification=2, stories=3)
+    return builders.make_study(qualification=1, stories=1)
 
 
 def invited(study: Study) -> Enrollment:
@@ -71,7 +71,7 @@ GREETINGS: dict[str, tuple[Callable[[Study], Enrollment], str, str, str, str]] =
         "Read it again",
         "Do you agree to take part?",
     ),
-    "consented": (consented, BACK, "You continue where you stopped.", "Continue", "First, 2 test stories"),
+    "consented": (consented, BACK, "You continue where you stopped.", "Continue", "First, 1 test story"),
     "qualified": (qualified, BACK, "You continue where you stopped.", "Continue", "Story 1"),
     "failed": (failed, BACK, "ended with the test", "See your status", "Thank you for trying"),
     "suspended": (

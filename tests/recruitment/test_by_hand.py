@@ -8,33 +8,29 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
 from annotation.errors import WrongState
-from annotation.models import Enrollment, Event, WorkSession
-from annotation.rules import pseudonym
+from annotation.models import Event, WorkSession
 from recruitment import actions
 from recruitment.marketplace import Status, Work
-from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
+from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.remedies import Remedy
 from tests import builders
-from tests.doubles.mturk import qualifications
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import STORIES, TEST
+from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, approve, reject
 
 pytestmark = pytest.mark.django_db
 Kind, State = Mismatch.Kind, WorkSession.State
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=9))
+        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=6))
 
 
 def work_in(desk: Desk, *, receipt: str | None = None, hands_in: bool = True) -> Visit:
@@ -63,8 +59,8 @@ def listed_as(desk: Desk, visit: Visit, status: Status) -> None:
     assert visit.posting is not None
     worker = desk.worker_of_visit(visit)
     work = Work(visit.remote_id, worker, status, visit.posting.remote_id, visit.receipt)
-    actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
 
 
 def confirm(mismatch: Mismatch, how: str = "She showed us.") -> None:
@@ -154,10 +150,7 @@ def test_a_rejection_that_comes_too_late_is_shown_and_its_votes_can_count(desk: 
     assert state_of(work.visit) == COUNTS
 
 
-@pytest.mark.parametrize("way", [Remedy.BONUS, Remedy.OUTSIDE])
-def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_again(
-    desk: Desk, way: Remedy
-) -> None:
+def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_again(desk: Desk) -> None:
     first = desk.hand_in()
     desk.send(approve(first))
     desk.look(first)
@@ -169,17 +162,16 @@ def test_who_was_paid_otherwise_and_is_found_after_all_is_shown_and_not_paid_aga
     mismatch = given_up(desk)
     actions.pay_for_mismatch(
         mismatch=mismatch,
-        remedy=way,
+        remedy=Remedy.BONUS,
         amount=Decimal("0.25"),
         reason="For the HIT that was lost.",
         votes_count=True,
         by=ensure_researcher(username="boss", password="a long enough password"),
         now=timezone.now(),
     )
-    for hours in (3, 5):
-        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    desk.sweep(now=timezone.now() + timedelta(hours=3))
     assert desk.charges() == [("0.25", "0.05")], "the first piece of work, and nothing for this one"
-    assert len(desk.charges("bonus")) == (way == Remedy.BONUS)
+    assert len(desk.charges("bonus")) == 1
     assert state_of(visit) == COUNTS
     assert Mismatch.objects.get(settled_at=None).kind == Kind.PAID_OTHERWISE
 
@@ -194,72 +186,15 @@ def test_a_mismatch_is_written_once_whichever_side_it_was_first_seen_from(desk: 
     assert (mismatch.submission, Mismatch.objects.count()) == (Submission.objects.get(), 1)
 
 
-def test_a_mismatch_about_which_nothing_is_left_to_do_leaves_the_list(desk: Desk) -> None:
-    work_in(desk)
+def test_who_was_given_up_and_is_then_listed_counts_and_needs_nobody_any_more(desk: Desk) -> None:
+    visit = work_in(desk)
     given_up(desk)
+    assert state_of(visit) == IS_OUT
     desk.sweep(now=timezone.now() + timedelta(hours=4))
+    assert (state_of(visit), desk.charges()) == (COUNTS, [("0.25", "0.05")])
     kinds = set(Mismatch.objects.values_list("kind", "settled_how"))
     assert {kind for kind, how in kinds if "nothing is left" in how} == {
         Kind.NOT_HANDED_IN,
         Kind.SUBMITTED_LATE,
     }
     assert Event.objects.filter(note__contains="nothing is left").count() == 2
-
-
-def test_who_is_let_count_by_hand_gets_what_a_comparison_would_give_them() -> None:
-    with MTurkDouble() as double:
-        study = builders.make_study(stories=2, qualification=1, incomplete_after=1)
-        desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
-        visit = desk.come()
-        builders.take_test(visit.enrollment)
-        actions.record_hand_in(visit=visit, now=timezone.now())
-        Visit.objects.update(return_reported_at=timezone.now())
-        late = timezone.now() + desk.campaign.time_allowed + timedelta(hours=1)
-        for minutes in (0, 5):
-            desk.sweep(now=late + timedelta(minutes=minutes))
-        desk.send_grants()
-        assert members(desk) == {"incomplete": 1, "qualified": 0}
-        confirm(Mismatch.objects.get())
-        desk.send_grants()
-        assert members(desk) == {"incomplete": 0, "qualified": 1}, "as the double has them"
-        assert WorkSession.objects.get().identity_claimed, "of whom the platform has said nothing"
-
-
-@pytest.mark.usefixtures("client")
-def test_a_researcher_puts_people_into_groups_and_takes_them_out_for_good() -> None:
-    with MTurkDouble() as double:
-        study = builders.make_study(stories=2, qualification=1)
-        desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
-        visit = desk.come()
-        client = Client()
-        client.force_login(ensure_researcher(username="boss", password="a long enough password"))
-        name = pseudonym(study.pseudonym_key, visit.enrollment.annotator_id)
-        person, change = (
-            reverse(f"dashboard:{page}", args=["study", name]) for page in ("person", "set_group")
-        )
-        said = {"platform": "mturk", "kind": "qualified"}
-        assert "Put them into this group" in client.get(person).content.decode()
-        refused = client.post(change, said | {"kind": "none", "way": "in"}, follow=True)
-        assert "no such group for this participant" in refused.content.decode()
-        client.post(change, said | {"way": "in"})
-        desk.send_grants()
-        assert members(desk)["qualified"] == 1
-        assert "Take them out of this group" in client.get(person).content.decode()
-        client.post(change, said | {"way": "out"})
-        desk.send_grants()
-        Enrollment.objects.update(state="qualified")
-        actions.grant(
-            campaign=desk.campaign,
-            annotator=visit.enrollment.annotator,
-            kind=Grant.Kind.QUALIFIED,
-            now=timezone.now(),
-        )
-        desk.send_grants()
-        assert (members(desk)["qualified"], Grant.objects.get().state) == (0, Grant.State.LEFT)
-
-
-def members(desk: Desk) -> dict[str, int]:
-    """How many people are in the campaign's groups on the double."""
-    campaign = Campaign.objects.get()
-    groups = {"incomplete": campaign.incomplete_group, "qualified": campaign.qualified_group}
-    return {kind: len(qualifications.members(desk.double.world, group)) for kind, group in groups.items()}

@@ -43,10 +43,15 @@ pytestmark = [
 ]
 
 FAULTS = 0.2
-SIZES = {1: 100, 2: 3}
+SIZES = {1: 100, 2: 2}
 WORKERS = {1: 24, 2: 8}
 """Stories and workers by seed: each seed is another course of things."""
-LOOKS = 3
+HOURS = {1: 8, 2: 2}
+"""Hours for which people come."""
+ROUNDS = {1: 5, 2: 2}
+"""Pieces of work that each of them may take in an hour."""
+LOOKS = {1: 3, 2: 1}
+"""Comparisons in a sweep: with as many faults, a single one often looks at a part only."""
 TOPIC = "arn:aws:sns:us-east-1:000000000000:tomannot"
 MOST_RUNS = 60
 """Repetitions that a worker process would make, one after the other, until everything is answered."""
@@ -84,19 +89,22 @@ def be_told(double: MTurkDouble) -> None:
     """The notifications come: some twice, in no order, and some without the worker's id."""
     for message in double.world.post.collect():
         hint = read_notification(json.dumps(message).encode(), topic=TOPIC)
+        assert hint
         actions.handle_notification(platform="mturk", hint=hint, environment="live", now=double.world.now())
 
 
-def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime) -> None:
+def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime, *, looks: int) -> None:
     """What the beat does in a while: compare a few times, pay and grant until it is answered."""
-    for _ in range(LOOKS):
+    for _ in range(looks):
         campaign.refresh_from_db()
         with suppress(Unreachable):  # about some posting; the others have been looked at
             actions.reconcile(campaign=campaign, marketplace=marketplace, now=now)
-    for payment in actions.due_payments(now=now):
-        until_done(actions.send_payment, payment_id=payment, marketplace=marketplace, now=now)
-    for grant in actions.due_grants(now=now):
-        until_done(actions.send_grant, grant_id=grant, marketplace=marketplace, now=now)
+    for payment in actions.payment_delivery.due_payments(now=now):
+        until_done(
+            actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+        )
+    for grant in actions.grants.due_grants(now=now):
+        until_done(actions.grants.send_grant, grant_id=grant, marketplace=marketplace, now=now)
 
 
 def workers_of(kind: str) -> set[str]:
@@ -106,7 +114,7 @@ def workers_of(kind: str) -> set[str]:
 
 def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkDouble) -> None:
     marketplace = marketplace_for(double, topic=TOPIC)
-    world = double.world
+    world, looks = double.world, LOOKS[double.faults.seed]
     study = builders.make_study(
         incomplete_after=1,
         stories=SIZES[double.faults.seed],
@@ -124,7 +132,7 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
     crowd.take_tests(fail=0.25)
     be_told(double)
     for _ in range(MOST_RUNS):
-        sweep(test, marketplace, world.now())
+        sweep(test, marketplace, world.now(), looks=looks)
         if len(workers_of(Group.QUALIFIED)) == len(crowd.tally.passed):
             break
     actions.end_campaign(campaign=test, by=None, now=world.now())
@@ -137,19 +145,19 @@ def test_a_campaign_is_paid_and_counted_to_the_last_cent_and_vote(double: MTurkD
     # The stories: people come until every seat is taken, and time runs out on who never hands in.
     seats = 3 * Story.objects.main().filter(study=study).count()
     stories = start(make_campaign(study, replace(STORIES, seats=seats)), marketplace, world.now())
-    for _ in range(8):
-        crowd.work(rounds=5)
+    for _ in range(HOURS[double.faults.seed]):
+        crowd.work(rounds=ROUNDS[double.faults.seed])
         be_told(double)
-        sweep(stories, marketplace, world.now())
+        sweep(stories, marketplace, world.now(), looks=looks)
         crowd.wait(timedelta(hours=1))
         double.world.settle()
         be_told(double)
-        sweep(stories, marketplace, world.now())
+        sweep(stories, marketplace, world.now(), looks=looks)
     crowd.wait(timedelta(hours=2))
     double.world.settle()
     be_told(double)
     for _ in range(MOST_RUNS):
-        sweep(stories, marketplace, world.now())
+        sweep(stories, marketplace, world.now(), looks=looks)
         if not unsettled_visits(stories).exists():
             break
     bonuses = give_bonuses(stories, marketplace, world.now())
@@ -169,9 +177,11 @@ def give_bonuses(campaign: Campaign, marketplace: Marketplace, now: datetime) ->
         actions.give_bonus(
             submission=submission, amount=amount, reason="Thank you for your care.", by=None, now=now
         )
-    while due := actions.due_payments(now=now):
+    while due := actions.payment_delivery.due_payments(now=now):
         for payment in due:
-            until_done(actions.send_payment, payment_id=payment, marketplace=marketplace, now=now)
+            until_done(
+                actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+            )
     return amount * (len(approved) + 1)
 
 

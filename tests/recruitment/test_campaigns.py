@@ -49,9 +49,14 @@ def platform(double: MTurkDouble) -> MechanicalTurk:
     return marketplace_for(double)
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     return builders.make_study(stories=3, qualification=1)
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    return Study.objects.get(pk=built.pk)
 
 
 def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
@@ -289,7 +294,7 @@ def test_a_rehearsals_platform_exists_where_rehearsals_have_an_address(settings:
 
 
 def test_a_study_that_is_not_open_recruits_nobody(platform: MechanicalTurk) -> None:
-    draft = make_campaign(builders.make_study(stories=1, opened=False))
+    draft = make_campaign(builders.make_study("unopened", stories=1, opened=False))
     with pytest.raises(CannotRecruit, match="Open the study first"):
         start(draft, platform)
 

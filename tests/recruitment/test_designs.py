@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 @contextmanager
 def desk_of(study: Study, **changes: Any) -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, study, replace(STORIES, seats=20, **changes))
+        yield Desk(double, study, replace(STORIES, seats=18, seats_per_posting=9, **changes))
 
 
 def leave(desk: Desk, visit: Visit) -> None:
@@ -97,14 +97,13 @@ def test_a_visit_ends_because_no_item_is_left() -> None:
         assert why_ended(visit.enrollment, visit.session, now=timezone.now()) == Visit.End.NO_STORY
 
 
-@pytest.mark.parametrize(("stories", "fits"), [(1, True), (2, False), (3, True), (4, False)])
-def test_a_visit_is_for_a_whole_set_or_equal_parts(stories: int, fits: bool) -> None:
+def test_a_visit_is_for_a_whole_set_or_equal_parts() -> None:
     study = designed()
-    if fits:
+    for stories in (1, 3):
         assert make_campaign(study, stories_per_visit=stories)
-        return
-    with pytest.raises(CannotRecruit, match="3 stories"):
-        make_campaign(study, stories_per_visit=stories)
+    for stories in (2, 4):
+        with pytest.raises(CannotRecruit, match="3 stories"):
+            make_campaign(study, stories_per_visit=stories)
 
 
 def test_nobody_with_a_reserved_item_found_no_work() -> None:

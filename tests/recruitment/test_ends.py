@@ -2,83 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
 from annotation import actions
-from annotation.models import Enrollment, Study
+from annotation.models import Study
 from recruitment.codes import CompletionOutcome, completion_code
 from recruitment.join_links import InvalidJoinLink
 from recruitment.links import personal_link
 from recruitment.models import JoinLink
-from recruitment.queries import check_code
 from tests import builders
-from tests.annotation.pages import Browser, arrive, at
+from tests.annotation.pages import at
 from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.ends import (
+    BACK,
+    CLOSING,
+    NEEDS_CODE,
+    RETURN_IT,
+    close,
+    code_on,
+    finish_on,
+    nothing_left,
+    said_on,
+    stopped,
+    visit_endings,
+)
 from tests.recruitment.handed_in import Desk
-from tests.recruitment.test_join_links import come, joined, make_join_link
+from tests.recruitment.joining import joined, make_join_link
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
-BACK = "https://app.example.org/return"
-NEEDS_CODE = f"{BACK}?cc={{code}}"
-RETURN_IT = "return your submission"
-CLOSING = "You have helped us. See you soon."
-Move = Callable[[Enrollment], object]
 
-
-FINISH = "Finish and get my code"
-
-
-def code_on(browser: Browser) -> list[str]:
-    """Press the button that finishes, if the page has one, and return the code that it leads to."""
-    if finish_on(browser):
-        browser.open(finish_on(browser)[0])
-    return [str(code) for code in browser.document.xpath("//output[@id='completion-code']/text()")]
-
-
-def finish_on(browser: Browser) -> list[str]:
-    found = browser.document.xpath(f"//a[contains(@class, 'button')][normalize-space()='{FINISH}']/@href")
-    return [str(address) for address in found]
-
-
-def said_on(browser: Browser) -> str:
-    return " ".join(browser.document.xpath("//main")[0].text_content().split())
-
-
-def visit_endings(browser: Browser) -> list[str]:
-    return [str(address) for address in browser.document.xpath("//a[starts-with(@href, 'https://')]/@href")]
-
-
-def suspend(person: Enrollment) -> object:
-    return actions.suspend(enrollment=person, by=None, now=timezone.now(), reason="too fast")
-
-
-def pause(person: Enrollment) -> object:
-    return actions.pause_study(study=person.study, by=None, now=timezone.now())
-
-
-def close(person: Enrollment) -> object:
-    return actions.close_study(study=person.study, by=None, now=timezone.now())
-
-
-def change_protocol(person: Enrollment) -> object:
-    return Study.objects.filter(pk=person.study_id).update(protocol_version="0.0")
-
-
-STOPS: dict[str, Move] = {"suspended": suspend, "paused": pause, "protocol changed": change_protocol}
-
-
-@pytest.mark.parametrize("stop", STOPS.values(), ids=STOPS)
-def test_whoever_is_stopped_after_some_work_still_gets_their_code(stop: Move) -> None:
+def test_whoever_is_stopped_by_a_newer_protocol_after_some_work_still_gets_their_code() -> None:
     study = builders.make_study()
     make_join_link(study, return_url=NEEDS_CODE)
     (person,) = builders.qualified(study)
     builders.vote(person)
-    stop(person)
+    Study.objects.update(protocol_version="0.0")
     code = completion_code(study.pseudonym_key, person.pk, CompletionOutcome.COMPLETED)
 
     for page in ("stories/", "you/", "done/"):
@@ -100,74 +60,6 @@ def test_there_is_no_code_for_nothing_done() -> None:
     assert RETURN_IT in browser.document.text_content()
 
 
-def _declined(study: Study) -> Browser:
-    (person,) = builders.invite(study)
-    actions.decline_consent(enrollment=person, now=timezone.now())
-    return at(person, "declined/")
-
-
-def _suspended(study: Study) -> Browser:
-    (person,) = builders.qualified(study)
-    suspend(person)
-    return at(person, "stories/")
-
-
-def _withdrawn(study: Study) -> Browser:
-    (person,) = builders.qualified(study)
-    actions.withdraw(enrollment=person, now=timezone.now())
-    return at(person, "stories/")
-
-
-def _not_for_them(study: Study) -> Browser:
-    earlier = builders.make_study("earlier")
-    actions.admit_through(study=study, source=earlier, by=None, now=timezone.now())
-    actions.open_study(study=study, by=None, now=timezone.now())
-    return arrive(builders.invite(study)[0])
-
-
-def _closed_for_invited(study: Study) -> Browser:
-    (person,) = builders.invite(study)
-    close(person)
-    browser = Browser()
-    browser.open(personal_link(person))
-    return browser
-
-
-def _closed_for_joining(study: Study) -> Browser:
-    actions.close_study(study=study, by=None, now=timezone.now())
-    return come()
-
-
-def _without_an_id(study: Study) -> Browser:
-    return come("")
-
-
-WITHOUT_WORK: dict[str, Callable[[Study], Browser]] = {
-    "declined": _declined,
-    "suspended": _suspended,
-    "withdrawn": _withdrawn,
-    "not for them": _not_for_them,
-    "closed for an invited person": _closed_for_invited,
-    "closed for a new person": _closed_for_joining,
-    "without an id": _without_an_id,
-}
-
-
-@pytest.mark.parametrize("end", WITHOUT_WORK.values(), ids=WITHOUT_WORK)
-@pytest.mark.parametrize("way", ["leave_url", "return_url"])
-def test_whoever_did_nothing_is_told_the_way_back_and_never_the_one_of_who_did(
-    end: Callable[[Study], Browser], way: str
-) -> None:
-    study = builders.make_study(opened=end is not _not_for_them)
-    make_join_link(study, **{way: BACK})
-
-    browser = end(study)
-
-    assert code_on(browser) == []
-    assert visit_endings(browser) == ([BACK] if way == "leave_url" else [])
-    assert (RETURN_IT in browser.document.text_content()) is (way != "leave_url")
-
-
 def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
     study = builders.make_study(qualification=1)
     make_join_link(study, return_url=f"{BACK}?done")
@@ -176,13 +68,6 @@ def test_who_has_only_done_the_test_has_a_way_back_of_their_own() -> None:
     make_join_link(study, screen_out_url=f"{BACK}?tested={{code}}")
     code = completion_code(study.pseudonym_key, person.pk, CompletionOutcome.SCREENED_OUT)
     assert visit_endings(at(person, "hand-in/")) == [f"{BACK}?tested={code}"]
-
-
-def test_in_a_study_without_a_join_link_nobody_is_sent_to_a_platform() -> None:
-    browser = _declined(builders.make_study())
-
-    assert visit_endings(browser) == []
-    assert RETURN_IT not in browser.document.text_content()
 
 
 def test_your_place_shows_the_personal_link() -> None:
@@ -224,130 +109,10 @@ def test_a_test_alone_after_which_nothing_follows_does_not_promise_another_code(
     assert "Answer more" not in said
 
 
-# Every end of a study with a join link
-
-
-def _all_done(study: Study) -> Enrollment:
-    (person,) = builders.qualified(study)
-    builders.answer_everything([person])
-    return person
-
-
-def _stopped(study: Study) -> Enrollment:
-    (person,) = builders.qualified(study)
-    builders.vote(person)
-    return person
-
-
-def _after(move: Move) -> Callable[[Study], Enrollment]:
-    def worked(study: Study) -> Enrollment:
-        person = _stopped(study)
-        move(person)
-        return person
-
-    return worked
-
-
-def _passed(study: Study) -> Enrollment:
-    return builders.qualified(study)[0]
-
-
-def _tested_then(move: Move) -> Callable[[Study], Enrollment]:
-    def tested(study: Study) -> Enrollment:
-        person = _passed(study)
-        move(person)
-        return person
-
-    return tested
-
-
-def _failed(study: Study) -> Enrollment:
-    return builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q3="no"))
-
-
-def withdraw(person: Enrollment) -> object:
-    return actions.withdraw(enrollment=person, now=timezone.now())
-
-
-def _nothing_left(study: Study) -> Enrollment:
-    builders.answer_everything(builders.qualified(study))
-    return builders.consent(builders.invite(study)[0])
-
-
-def _nothing_free(study: Study) -> Enrollment:
-    for holder in builders.qualified(study, 2):
-        builders.claim(holder)
-    return builders.consent(builders.invite(study)[0])
-
-
-def _consented_then(move: Move) -> Callable[[Study], Enrollment]:
-    def consented(study: Study) -> Enrollment:
-        person = builders.consent(builders.invite(study)[0])
-        move(person)
-        return person
-
-    return consented
-
-
-TESTED: dict[str, Any] = {"qualification": 1}
-ENDS: dict[str, tuple[Callable[[Study], Enrollment], dict[str, Any], CompletionOutcome]] = {
-    "all done": (_all_done, {}, CompletionOutcome.COMPLETED),
-    "limit reached": (_stopped, {"story_cap": 1}, CompletionOutcome.COMPLETED),
-    "stopped in the middle": (_stopped, {}, CompletionOutcome.COMPLETED),
-    "paused after work": (_after(pause), {}, CompletionOutcome.COMPLETED),
-    "closed after work": (_after(close), {}, CompletionOutcome.COMPLETED),
-    "suspended after work": (_after(suspend), {}, CompletionOutcome.COMPLETED),
-    "withdrew after work": (_after(withdraw), {}, CompletionOutcome.COMPLETED),
-    "passed the test": (_passed, TESTED, CompletionOutcome.SCREENED_OUT),
-    "failed the test": (_failed, TESTED, CompletionOutcome.SCREENED_OUT),
-    "suspended after the test": (_tested_then(suspend), TESTED, CompletionOutcome.SCREENED_OUT),
-    "withdrew after the test": (_tested_then(withdraw), TESTED, CompletionOutcome.SCREENED_OUT),
-    "closed after the test": (_tested_then(close), TESTED, CompletionOutcome.SCREENED_OUT),
-    "nothing left after consent": (_nothing_left, {}, CompletionOutcome.NO_WORK),
-    "nothing free after consent": (_nothing_free, {}, CompletionOutcome.NO_WORK),
-    "nothing left before the test": (_nothing_left, TESTED, CompletionOutcome.NO_WORK),
-    "nothing free before the test": (_nothing_free, TESTED, CompletionOutcome.NO_WORK),
-    "closed after consent": (_consented_then(close), {}, CompletionOutcome.NO_WORK),
-    "paused after consent": (_consented_then(pause), {}, CompletionOutcome.NO_WORK),
-    "closed before the test": (_consented_then(close), TESTED, CompletionOutcome.NO_WORK),
-}
-
-
-@pytest.mark.parametrize(("arrange", "settings", "outcome"), ENDS.values(), ids=ENDS)
-def test_every_end_has_one_button_above_all_else_that_leads_to_the_code(
-    arrange: Callable[[Study], Enrollment], settings: dict[str, Any], outcome: CompletionOutcome
-) -> None:
-    study = builders.make_study(stories=2, votes_per_story=1, **settings)
-    person = arrange(study)
-    make_join_link(study)
-    person.refresh_from_db()
-    code = completion_code(study.pseudonym_key, person.pk, outcome)
-    pages = [arrive(person), at(person, "done/"), at(person, "you/")]
-    if person.state in ("failed", "qualified") and settings is TESTED:
-        pages.append(at(person, "qualification/result/"))
-
-    for browser in pages:
-        said = said_on(browser)
-        assert len(finish_on(browser)) == 1, browser.path
-        assert "close this page" not in said.lower()
-        assert "close the page" not in said.lower()
-        assert person.stories_submitted or "You can change them for a while" not in said
-        first = browser.document.xpath("//*[@id='work']//*[self::h1 or self::p or self::a or self::dl]")
-        place = [one.text_content().strip() == FINISH for one in first].index(True)
-        assert place <= 3, "only the heading, a line above a story, or the first story after the test"
-        links = browser.document.xpath(f"//a[normalize-space()='{FINISH}']/@class")
-        assert links == ["button button--quiet" if browser.heading == "You passed" else "button"]
-        assert code_on(browser) == [code], browser.path
-
-    checked = check_code(study, code)
-    assert checked is not None
-    assert (checked.enrollment, checked.outcome, checked.still_true) == (person, outcome, True)
-
-
 def test_who_deletes_their_data_is_offered_the_code_first() -> None:
     study = builders.make_study(stories=4)
     make_join_link(study)
-    assert len(finish_on(at(_stopped(study), "forget/"))) == 1
+    assert len(finish_on(at(stopped(study), "forget/"))) == 1
 
 
 def test_a_test_that_cannot_begin_any_more_leads_to_the_code() -> None:
@@ -364,9 +129,9 @@ def test_a_test_that_cannot_begin_any_more_leads_to_the_code() -> None:
 
 def test_a_plain_invitation_promises_no_code_and_keeps_none_back() -> None:
     study = builders.make_study(stories=2, votes_per_story=1)
-    for arrange in (_stopped, _all_done, _nothing_left):
+    for arrange in (stopped, nothing_left):
         person = arrange(study)
-        for page in ("", "done/", "you/", "hand-in/"):
+        for page in ("", "you/", "hand-in/"):
             browser = at(person, page)
             assert not finish_on(browser)
             assert "completion code" not in said_on(browser), (arrange, page)
@@ -388,7 +153,7 @@ def test_who_has_work_to_hand_in_on_a_platform_is_not_told_there_is_none() -> No
 def test_where_others_take_a_code_back_an_invited_person_may_leave_it() -> None:
     study = builders.make_study()
     make_join_link(study)
-    person = _stopped(study)
+    person = stopped(study)
     done = at(person, "done/")
     assert "This study gives no code" not in said_on(done)
     done.open(finish_on(done)[0])
@@ -419,7 +184,7 @@ def test_who_passed_the_test_reads_of_the_code_and_finds_it_above_every_story() 
 def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
     study = builders.make_study(stories=4)
     make_join_link(study, return_url=f"{BACK}?done", least_stories=2)
-    person = _stopped(study)
+    person = stopped(study)
 
     few = at(person, "done/")
     assert "The study is completed with 2 stories. Your code says that you finished fewer." in said_on(few)

@@ -58,7 +58,7 @@ def settings(**changes: Any) -> Any:
     "changes",
     [
         {},
-        *[platform.settings for platform in PLATFORMS.values()],
+        *PLATFORMS.values(),
         {"return_url": "https://app.example.org/done?cc={code}&p={participant}"},
         {"return_url": "https://app.example.org:8443/{code}"},
     ],

@@ -13,7 +13,7 @@ from accounts.actions import set_email
 from accounts.models import PlatformIdentity
 from annotation import actions
 from annotation.models import Enrollment, Event, Study
-from annotation.tokens import LinkClaim, VisitClaim, personal_token, read_visit_token, visit_token
+from annotation.tokens import VisitClaim, personal_token, read_visit_token, visit_token
 from recruitment.links import confirming_link, personal_link
 from recruitment.models import Visit
 from tests import builders
@@ -103,7 +103,7 @@ def test_a_link_that_was_cut_off_opens_nothing(person: Enrollment) -> None:
 
 def test_somebody_elses_number_does_not_open_their_place(person: Enrollment) -> None:
     (other,) = builders.invite(person.study)
-    token = personal_token(LinkClaim(person.pk, person.link_key))
+    token = personal_token(person.pk, person.link_key)
     forged = f"{other.pk}{token[len(str(person.pk)) :]}"
 
     browser = Browser()
@@ -128,7 +128,7 @@ def test_a_link_from_before_a_restored_backup_opens_nobody_else(person: Enrollme
 def test_a_link_to_a_row_that_a_restore_lost_says_where_to_go(person: Enrollment) -> None:
     key = person.link_key
     for address in (
-        f"/join/{personal_token(LinkClaim(10**9, key))}/",
+        f"/join/{personal_token(10**9, key)}/",
         f"/work/{visit_token(VisitClaim(10**9, 1, key))}/",
         f"/work/{visit_token(VisitClaim(person.pk, 1, key, session_id=10**9))}/",
     ):
@@ -141,7 +141,7 @@ def test_a_link_to_a_row_that_a_restore_lost_says_where_to_go(person: Enrollment
 def test_links_are_absolute_and_under_the_public_address(person: Enrollment, settings: Any) -> None:
     settings.PUBLIC_URL = "https://study.example.org"
 
-    token = personal_token(LinkClaim(person.pk, person.link_key))
+    token = personal_token(person.pk, person.link_key)
     assert personal_link(person) == f"https://study.example.org/join/{token}/"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -26,16 +27,17 @@ from recruitment.reconciliation.remedies import Case, Remedy, cases_of, remedies
 from tests import builders
 from tests.annotation.pages import token_of
 from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk
 
 pytestmark = pytest.mark.django_db
 DONE_HERE = Case("not_handed_in", None, "doubted", None, False, False)
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=6))
+        yield Desk(double, builders.make_study(stories=3), replace(STORIES, seats=4, seats_per_posting=2))
 
 
 @pytest.fixture
@@ -123,12 +125,14 @@ def test_whom_the_platform_cannot_pay_is_noted_as_paid_in_another_way(desk: Desk
     assert (desk.charges(), desk.charges("bonus")) == ([], [])
 
     listed = Work(payment.submission.remote_id, desk.worker_of(payment.submission), Status.SUBMITTED)
-    actions.record_submission(campaign=desk.campaign, work=listed, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=listed, now=timezone.now())
     visit = payment.submission.visit
     assert visit is not None
     Submission.objects.update(receipt=visit.receipt)
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=timezone.now())
     assert Payment.objects.count() == 1, "found after all, it is not paid a second time by itself"
+    rows, _following = submissions_page(desk.campaign, size=5)
+    assert [(row.pk, row.waits) for row in rows] == [(payment.submission_id, True)]  # type: ignore[attr-defined]
     with pytest.raises(CannotPay, match="No confirmed submission"):
         actions.approve_all(campaign=desk.campaign, by=boss, now=timezone.now())
 
@@ -177,12 +181,3 @@ def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_to_both(desk: 
     shown = client.get(page).content.decode()
     assert "could not be sent before" not in shown
     assert "0.40 USD paid outside the platform" in shown
-
-
-def test_work_that_was_paid_otherwise_and_is_handed_in_then_waits_for_a_decision(
-    desk: Desk, boss: User
-) -> None:
-    payment = pay(never_handed_in(desk), Remedy.OUTSIDE, boss)
-    Submission.objects.filter(pk=payment.submission_id).update(status=Status.SUBMITTED)
-    rows, _following = submissions_page(desk.campaign, size=5)
-    assert [(row.pk, row.waits) for row in rows] == [(payment.submission_id, True)]  # type: ignore[attr-defined]

@@ -19,14 +19,13 @@ from recruitment import actions
 from recruitment.actions.payments import REJECTION_WAITS
 from recruitment.errors import CannotPay
 from recruitment.marketplace import Status, Unreachable, Work
-from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
+from recruitment.models import Campaign, Mismatch, Payment, Submission
 from recruitment.reconciliation.queries import campaigns_to_ask
 from recruitment.reconciliation.remedies import Remedy, cases_of, remedies_of
 from tests import builders
-from tests.doubles.mturk import qualifications
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import STORIES, TEST
+from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, reject
 
 pytestmark = pytest.mark.django_db
@@ -34,15 +33,23 @@ Kind, State = Payment.Kind, Payment.State
 OPEN, COUNTS, IS_OUT = WorkSession.State.OPEN, WorkSession.State.CONFIRMED, WorkSession.State.DOUBTED
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
+    """A desk with one submission that waits for a decision, in a posting of one seat."""
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=1, seats_per_posting=1))
+        desk = Desk(double, builders.make_study(stories=4), replace(STORIES, seats=1, seats_per_posting=1))
+        desk.hand_in()
+        yield desk
 
 
-def rejected(desk: Desk) -> Submission:
-    """Work that was rejected from here, and that the platform lists so."""
-    work = desk.hand_in()
+@pytest.fixture
+def work(desk: Desk) -> Submission:
+    return Submission.objects.get()
+
+
+@pytest.fixture
+def rejected_work(desk: Desk, work: Submission) -> Submission:
+    """The submission, rejected from here, and listed so by the platform."""
     desk.send(reject(work))
     work.refresh_from_db()
     assert (work.status, state_of(work)) == (Status.REJECTED, IS_OUT)
@@ -61,59 +68,59 @@ def paid(desk: Desk) -> Decimal:
     return queries.money_of(desk.campaign).paid
 
 
-def test_a_rejection_that_somebody_overturns_there_is_noticed_and_its_votes_can_count(desk: Desk) -> None:
+def test_a_rejection_that_somebody_overturns_there_is_noticed_and_its_votes_can_count(
+    desk: Desk, rejected_work: Submission
+) -> None:
     """Also in a posting of which every seat is decided, and after the campaign has ended."""
-    work = rejected(desk)
     long_after = timezone.now() + timedelta(days=desk.campaign.days_to_review + 1)
     Campaign.objects.update(state=Campaign.State.ENDED, ended_at=timezone.now() - timedelta(days=20))
     desk.sweep()
-    desk.marketplace.overturn(work.remote_id, person=desk.worker_of(work))
+    desk.marketplace.overturn(rejected_work.remote_id, person=desk.worker_of(rejected_work))
     assert desk.campaign in campaigns_to_ask(now=timezone.now() + timedelta(hours=2))
     assert desk.campaign not in campaigns_to_ask(now=long_after + timedelta(days=30))
-    for hours in (2, 4):
-        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    desk.sweep(now=timezone.now() + timedelta(hours=2))
     mismatch = Mismatch.objects.get()
     assert mismatch.kind == Mismatch.Kind.DECIDED_BY_PLATFORM
     assert (desk.charges(), paid(desk)) == ([("0.25", "0.05")], Decimal("0.25")), "one row, for what left"
     assert Remedy.CONFIRM in remedies_of(cases_of([mismatch])[mismatch.pk])
     actions.confirm_manually(mismatch=mismatch, how="Overturned.", by=None, now=timezone.now())
-    assert state_of(work) == COUNTS
+    assert state_of(rejected_work) == COUNTS
 
 
-def test_a_rejection_is_overturned_from_here_and_paid_once(desk: Desk) -> None:
-    work = rejected(desk)
-    payment = overturn(work)
-    assert overturn(work) == payment, "however often it is asked for"
-    assert state_of(work) == IS_OUT, "what is not paid is not used"
+def test_a_rejection_is_overturned_from_here_and_paid_once(desk: Desk, rejected_work: Submission) -> None:
+    payment = overturn(rejected_work)
+    assert overturn(rejected_work) == payment, "however often it is asked for"
+    assert state_of(rejected_work) == IS_OUT, "what is not paid is not used"
     desk.double.faults.next = {"ApproveAssignment": [Fault.DROPPED]}
     with pytest.raises(Unreachable):
         desk.send(payment)
     desk.send(payment)
-    for hours in (2, 4):
-        desk.sweep(now=timezone.now() + timedelta(hours=hours))
+    desk.sweep(now=timezone.now() + timedelta(hours=2))
     assert (desk.charges(), paid(desk)) == ([("0.25", "0.05")], Decimal("0.25"))
-    assert state_of(work) == COUNTS
+    assert state_of(rejected_work) == COUNTS
     assert list(Payment.objects.order_by("pk").values_list("kind", "state")) == [
         (Kind.REJECTION, State.DONE),
         (Kind.OVERTURN, State.DONE),
     ]
     assert not Mismatch.objects.exists(), "it is our own decision"
     with pytest.raises(CannotPay, match="already decided"):
-        reject(work)
-    assert actions.approve(submission=work, by=None, now=timezone.now()) == payment
+        reject(rejected_work)
+    assert actions.approve(submission=rejected_work, by=None, now=timezone.now()) == payment
 
 
-def test_its_votes_stay_out_where_that_is_wanted_and_a_stale_list_changes_nothing(desk: Desk) -> None:
-    work = rejected(desk)
-    desk.send(overturn(work, votes_count=False))
-    stale = Work(work.remote_id, desk.worker_of(work), Status.REJECTED)
-    actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
-    work.refresh_from_db()
-    assert (work.status, state_of(work)) == (Status.APPROVED, IS_OUT)
+def test_its_votes_stay_out_where_that_is_wanted_and_a_stale_list_changes_nothing(
+    desk: Desk, rejected_work: Submission
+) -> None:
+    desk.send(overturn(rejected_work, votes_count=False))
+    stale = Work(rejected_work.remote_id, desk.worker_of(rejected_work), Status.REJECTED)
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
+    rejected_work.refresh_from_db()
+    assert (rejected_work.status, state_of(rejected_work)) == (Status.APPROVED, IS_OUT)
 
 
-def test_work_that_a_colleague_rejected_there_is_overturned_from_its_mismatch(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_work_that_a_colleague_rejected_there_is_overturned_from_its_mismatch(
+    desk: Desk, work: Submission
+) -> None:
     desk.marketplace.reject(work.remote_id, person=desk.worker_of(work), reason="No.")
     desk.sweep()
     mismatch = Mismatch.objects.get()
@@ -128,8 +135,9 @@ def test_work_that_a_colleague_rejected_there_is_overturned_from_its_mismatch(de
     assert not Mismatch.objects.filter(settled_at=None).exists()
 
 
-def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
+    desk: Desk, work: Submission
+) -> None:
     with pytest.raises(CannotPay, match="has carried out"):
         overturn(work)
     desk.send(reject(work))
@@ -147,26 +155,14 @@ def test_only_what_is_rejected_there_is_overturned_and_what_is_too_late_says_so(
     assert state_of(work) == COUNTS, "as was asked for first"
 
 
-def test_a_mismatch_does_not_offer_an_overturning_that_was_paid_in_another_way(desk: Desk) -> None:
-    work = desk.hand_in()
+@pytest.mark.usefixtures("client")
+def test_an_overturning_that_was_refused_and_paid_in_another_way_is_not_paid_again(
+    desk: Desk, work: Submission
+) -> None:
     desk.marketplace.reject(work.remote_id, person=desk.worker_of(work), reason="No.")
     desk.sweep()
     work.refresh_from_db()
     mismatch = Mismatch.objects.select_related("campaign", "visit__session", "submission").get()
-    desk.later(days=31)
-    refused = desk.send(overturn(work))
-    assert refused is not None
-    assert Remedy.OVERTURN in remedies_of(cases_of([mismatch])[mismatch.pk]), "it can be tried once more"
-
-    boss = ensure_researcher(username="boss", password="unguessable-1")
-    actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=timezone.now())
-
-    assert Remedy.OVERTURN not in remedies_of(cases_of([mismatch])[mismatch.pk])
-
-
-@pytest.mark.usefixtures("client")
-def test_an_overturning_that_was_refused_and_paid_in_another_way_is_not_paid_again(desk: Desk) -> None:
-    work = rejected(desk)
     desk.later(days=31)
     refused = desk.send(overturn(work))
     assert refused is not None
@@ -175,23 +171,26 @@ def test_an_overturning_that_was_refused_and_paid_in_another_way_is_not_paid_aga
     browser = Client()
     browser.force_login(boss)
     page = reverse("dashboard:submissions", args=[desk.study.slug, desk.campaign.number])
-    assert "Overturn it and pay" in browser.get(page).content.decode()
+    assert "Overturn it and pay" in browser.get(page).content.decode(), "it can be tried once more"
+    assert Remedy.OVERTURN in remedies_of(cases_of([mismatch])[mismatch.pk])
 
     actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=timezone.now())
 
     assert "Overturn it and pay" not in browser.get(page).content.decode()
+    assert Remedy.OVERTURN not in remedies_of(cases_of([mismatch])[mismatch.pk])
     desk.later(days=-31)
     with pytest.raises(CannotPay, match="already paid outside the platform"):
         overturn(work)
     assert not desk.charges()
 
 
-def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(desk: Desk) -> None:
+def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(
+    desk: Desk, work: Submission
+) -> None:
     now = timezone.now()
-    work = desk.hand_in()
     rejection = actions.reject(submission=work, reason="Nothing was read.", by=None, now=now)
     assert desk.send(rejection, now=now + REJECTION_WAITS - timedelta(seconds=1)) is None
-    assert list(actions.due_payments(now=now + REJECTION_WAITS)) == [rejection.pk]
+    assert list(actions.payment_delivery.due_payments(now=now + REJECTION_WAITS)) == [rejection.pk]
     approval = actions.approve_instead(payment=rejection, by=None, now=now)
     rejection.refresh_from_db()
     assert (rejection.state, approval.kind, state_of(work)) == (State.WITHDRAWN, Kind.APPROVAL, COUNTS)
@@ -199,39 +198,3 @@ def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(d
     assert desk.charges() == [("0.25", "0.05")]
     with pytest.raises(CannotPay, match="undo a rejection"):
         actions.approve_instead(payment=rejection, by=None, now=now)
-
-
-@pytest.mark.parametrize("undone", ["taken back", "overturned"])
-def test_whose_test_is_rejected_leaves_the_group_and_comes_back_when_that_is_undone(undone: str) -> None:
-    with MTurkDouble() as double:
-        study = builders.make_study(stories=2, qualification=1)
-        desk = Desk(double, study, replace(TEST, seats=3, seats_per_posting=3))
-        visit = desk.come()
-        builders.take_test(visit.enrollment)
-        actions.record_hand_in(visit=visit, now=timezone.now())
-        desk.submit(visit)
-        Campaign.objects.update(auto_approves=False)
-        desk.sweep()
-        desk.send_grants()
-        assert members(desk) == 1
-        work = Submission.objects.get()
-        rejection = reject(work, leave_group=True)
-        desk.send_grants()
-        assert members(desk) == 0
-        actions.update_groups(now=timezone.now())
-        desk.send_grants()
-        assert members(desk) == 0, "no sweep lets them in again"
-        if undone == "taken back":
-            actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
-        else:
-            desk.send(rejection)
-            work.refresh_from_db()
-            desk.send(overturn(work))
-        desk.send_grants()
-        assert (members(desk), Grant.objects.get().set_manually) == (1, False)
-
-
-def members(desk: Desk) -> int:
-    """How many are in the group of those who passed, on the double."""
-    group = Campaign.objects.get().qualified_group
-    return len(qualifications.members(desk.double.world, group))

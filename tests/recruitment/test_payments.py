@@ -1,65 +1,39 @@
-"""Decisions and money: sent once, whoever asks twice, dies on the way or is refused."""
+"""Decisions and money: sent once, whoever asks twice, or dies on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from accounts.actions import ensure_researcher
-from annotation import actions as annotation_actions
 from annotation.models import Assignment, Event, WorkSession
 from recruitment import actions
 from recruitment.actions import payment_delivery
 from recruitment.errors import CannotPay
-from recruitment.marketplace import Refused, Status, Unreachable, Work
-from recruitment.models import Campaign, Grant, Payment, Submission
-from recruitment.mturk.marketplace import MechanicalTurk
-from recruitment.queue import FIRST_PAUSE, LONGEST_PAUSE
-from recruitment.reconciliation.queries import to_top_up
-from tests import builders
+from recruitment.marketplace import Status, Unreachable, Work
+from recruitment.models import Payment, Submission
 from tests.doubles.mturk.faults import Fault
-from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.handed_in import Desk, approve, bonus, reject
 
+pytestmark = pytest.mark.django_db
 State, Kind = Payment.State, Payment.Kind
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
-    with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=6, pay_rate=Decimal("15.00")))
-
-
-def retryable(*payments: Payment) -> set[int]:
-    refused = Payment.objects.filter(pk__in=[payment.pk for payment in payments]).retryable()
-    return set(refused.values_list("pk", flat=True))
-
-
-def refuse(*_args: Any, **_named: Any) -> None:
-    raise Refused("no")
-
-
-@pytest.mark.django_db
-def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_work_that_was_returned_there_can_have_a_bonus_for_what_was_done(
+    desk: Desk, work: Submission
+) -> None:
     with pytest.raises(CannotPay, match="approved submission"):
         bonus(work)
     returned = Work(work.remote_id, desk.worker_of(work), Status.RETURNED)
-    actions.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=returned, now=timezone.now())
     with pytest.raises(CannotPay, match="approved submission"):
         bonus(work, top_up=True)
     desk.send(bonus(work, "0.10"))
     assert desk.charges("bonus") == [("0.10", "0.02")]
 
 
-@pytest.mark.django_db
-def test_a_decision_is_made_once_and_paid_once(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_a_decision_is_made_once_and_paid_once(desk: Desk, work: Submission) -> None:
     assert approve(work) == approve(work)
     with pytest.raises(CannotPay, match="already decided"):
         reject(work)
@@ -73,9 +47,7 @@ def test_a_decision_is_made_once_and_paid_once(desk: Desk) -> None:
     assert logged == {Event.Type.PAYMENT_REQUESTED, Event.Type.PAYMENT_SENT}
 
 
-@pytest.mark.django_db
-def test_a_rejection_says_why_and_pays_nothing(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_a_rejection_says_why_and_pays_nothing(desk: Desk, work: Submission) -> None:
     with pytest.raises(CannotPay, match="needs a reason"):
         reject(work, " ")
     desk.send(reject(work))
@@ -90,9 +62,7 @@ def test_a_rejection_says_why_and_pays_nothing(desk: Desk) -> None:
     assert (told.feedback, told.worker_id) == ("Nothing was read.", desk.worker_of(work))
 
 
-@pytest.mark.django_db
-def test_bonuses_are_as_many_as_were_asked_for_and_a_top_up_is_one(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_bonuses_are_as_many_as_were_asked_for_and_a_top_up_is_one(desk: Desk, work: Submission) -> None:
     with pytest.raises(CannotPay, match="only for an approved submission"):
         bonus(work)
     desk.send(approve(work))
@@ -108,26 +78,26 @@ def test_bonuses_are_as_many_as_were_asked_for_and_a_top_up_is_one(desk: Desk) -
     assert desk.charges("bonus") == [("0.37", "0.07")] * 3
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("fault", "hours"),
     [
         (Fault.DROPPED, 30),
-        (Fault.AFTER, 0),
-        (Fault.AFTER, 30),
         (Fault.BEFORE, 0),
-        (Fault.THROTTLED, 30),
         *(
             pytest.param(fault, hours, marks=pytest.mark.torture)
-            for fault, hours in ((Fault.DROPPED, 0), (Fault.BEFORE, 30), (Fault.THROTTLED, 0))
+            for fault, hours in (
+                *((fault, hours) for fault in (Fault.AFTER, Fault.THROTTLED) for hours in (0, 30)),
+                (Fault.DROPPED, 0),
+                (Fault.BEFORE, 30),
+            )
         ),
     ],
 )
-def test_an_answer_that_is_lost_pays_once(desk: Desk, fault: Fault, hours: int) -> None:
+def test_an_answer_that_is_lost_pays_once(
+    desk: Desk, paid_work: Submission, fault: Fault, hours: int
+) -> None:
     """Also after the platform has forgotten its tokens, and when the next try is throttled."""
-    work = desk.hand_in()
-    desk.send(approve(work))
-    first, second = bonus(work), bonus(work)
+    first, second = bonus(paid_work), bonus(paid_work)
     desk.double.faults.next = {"SendBonus": [fault, Fault.THROTTLED]}
     for _try in range(2):
         with pytest.raises(Unreachable):
@@ -139,12 +109,9 @@ def test_an_answer_that_is_lost_pays_once(desk: Desk, fault: Fault, hours: int) 
     assert set(Payment.objects.values_list("state", flat=True)) == {State.DONE}
 
 
-@pytest.mark.django_db
-def test_a_try_that_was_not_done_says_nothing_of_an_earlier_one(desk: Desk) -> None:
+def test_a_try_that_was_not_done_says_nothing_of_an_earlier_one(paid_work: Submission) -> None:
     """Without tokens, a platform is asked what it has done; so that it was asked before stays known."""
-    work = desk.hand_in()
-    desk.send(approve(work))
-    payment = bonus(work)
+    payment = bonus(paid_work)
     expected = [(False, True, State.REQUESTED), (True, True, State.SENDING), (False, False, State.SENDING)]
     for number, (maybe_done, is_first, state) in enumerate(expected, 1):
         claim = payment_delivery.claim_payment(payment_id=payment.pk, now=timezone.now())
@@ -156,35 +123,28 @@ def test_a_try_that_was_not_done_says_nothing_of_an_earlier_one(desk: Desk) -> N
     assert payment.first_sent_at is not None
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("end", ["give back", "refuse", "prepare"])
-def test_whoever_was_away_for_too_long_writes_and_pays_nothing_any_more(desk: Desk, end: str) -> None:
+def test_whoever_was_away_for_too_long_writes_and_pays_nothing_any_more(
+    desk: Desk, paid_work: Submission
+) -> None:
     """Else the one who took over would be believed never to have been there, and a third would pay again."""
-    work = desk.hand_in()
-    desk.send(approve(work))
-    payment = bonus(work)
+    payment = bonus(paid_work)
     now = timezone.now()
     away = payment_delivery.claim_payment(payment_id=payment.pk, now=now)
     other = payment_delivery.claim_payment(payment_id=payment.pk, now=now + payment_delivery.SENDING)
     assert away
     assert other
     before = Payment.objects.values().get(pk=payment.pk)
-    if end == "give back":
-        payment_delivery._give_back(away, Unreachable("no answer", maybe_done=False))
-    elif end == "refuse":
-        payment_delivery._settle(away, State.FAILED, problem="no", now=now)
-    else:
-        with pytest.raises(payment_delivery.TakenOver):
-            payment_delivery._pay_bonus(away, desk.worker_of(work), desk.marketplace)
+    payment_delivery._give_back(away, Unreachable("no answer", maybe_done=False))
+    payment_delivery._settle(away, State.FAILED, problem="no", now=now)
+    with pytest.raises(payment_delivery.TakenOver):
+        payment_delivery._pay_bonus(away, desk.worker_of(paid_work), desk.marketplace)
     assert Payment.objects.values().get(pk=payment.pk) == before
     assert desk.charges("bonus") == []
 
 
-@pytest.mark.django_db
 def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, work: Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = desk.hand_in()
     approval = approve(work)
 
     def die(*_args: Any, **_named: Any) -> None:
@@ -196,205 +156,15 @@ def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
             desk.send(approval)
     assert desk.send(approval) is None, "somebody may still be sending it"
     now = timezone.now()
-    assert list(actions.due_payments(now=now)) == []
-    assert list(actions.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
+    assert list(actions.payment_delivery.due_payments(now=now)) == []
+    assert list(actions.payment_delivery.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
     done = desk.send(approval, now=now + payment_delivery.SENDING)
     assert done is not None
     assert (done.state, done.tries) == (State.DONE, 2)
     assert desk.charges() == [("0.25", "0.05")]
 
 
-@pytest.mark.django_db
-def test_what_is_wrong_with_the_account_waits_and_is_asked_for_less_and_less_often(desk: Desk) -> None:
-    work = desk.hand_in()
-    desk.send(approve(work))
-    desk.double.world.deposit = Decimal(1)
-    payment = bonus(work, "5.00")
-    asked_at, pauses = [], []
-    now = timezone.now()
-    Payment.objects.filter(pk=payment.pk).update(requested_at=now - timedelta(days=1))
-    for _look in range(3 * 24 * 4):
-        now += timedelta(minutes=15)
-        if actions.due_payments(now=now):
-            waiting = desk.send(payment, now=now)
-            assert waiting
-            assert waiting.next_try_at
-            assert (waiting.state, waiting.first_sent_at) == (State.REQUESTED, None)
-            assert "funds" in waiting.problem
-            asked_at.append(now)
-            pauses.append(waiting.next_try_at - now)
-            assert desk.send(payment, now=now) is None, "also when it is in the queue several times"
-    assert 10 < len(asked_at) < 25
-    assert pauses == sorted(pauses)
-    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
-    desk.double.world.deposit = Decimal(100)
-    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 1
-    desk.send_all()
-    assert desk.charges("bonus") == [("5.00", "1.00")]
-    assert Payment.objects.filter(kind=Kind.BONUS).get().next_try_at is None
-
-
-@pytest.mark.django_db
-def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_told_what_to_look_at(
-    desk: Desk,
-) -> None:
-    work = desk.hand_in()
-    payment, start = approve(work), timezone.now()
-    Submission.objects.filter(pk=work.pk).update(remote_id="3" + "Z" * 29)  # as of another account
-    now, pauses = start, []
-    while now < start + timedelta(days=1):
-        waiting = desk.send(payment, now=now)
-        assert waiting
-        assert waiting.next_try_at
-        assert "does not show" in waiting.problem
-        assert desk.send(payment, now=now) is None, "not before it is time"
-        pauses.append(waiting.next_try_at - now)
-        now = waiting.next_try_at
-    assert 5 < len(pauses) < 15
-    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE, LONGEST_PAUSE)
-    failed = desk.send(payment, now=now)
-    assert failed
-    assert failed.state == State.FAILED
-    assert "whether the account is still the one" in failed.problem
-    assert retryable(failed) == {failed.pk}
-    Submission.objects.filter(pk=work.pk).update(remote_id=work.remote_id)
-    desk.send(actions.retry_payment(payment=failed, by=None, now=timezone.now()))
-    assert desk.charges() == [("0.25", "0.05")]
-
-
-@pytest.mark.django_db
-def test_a_wait_that_is_known_is_asked_about_now_and_then(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rejection, now = reject(desk.hand_in()), timezone.now()
-
-    def has_days(*_asked: Any, since: Any, **_more: Any) -> None:
-        assert since == rejection.requested_at
-        raise Unreachable("has three days", maybe_done=False, not_before=now + timedelta(days=3))
-
-    monkeypatch.setattr(desk.marketplace, "reject", has_days)
-    with pytest.raises(Unreachable):
-        desk.send(rejection, now=now)
-    rejection.refresh_from_db()
-    assert rejection.next_try_at == now + LONGEST_PAUSE
-    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 0, "the account is well"
-    withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=now)
-    assert withdrawn.state == State.WITHDRAWN
-
-
-@pytest.mark.django_db
-def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk) -> None:
-    work = desk.hand_in()
-    approval = approve(work)
-    Campaign.objects.filter(pk=desk.campaign.pk).update(qualified_group="3GROUP")
-    passed = Grant.objects.create(
-        study=desk.study,
-        campaign=desk.campaign,
-        platform="mturk",
-        environment=desk.campaign.environment,
-        annotator=work.annotator,
-        kind=Grant.Kind.QUALIFIED,
-        requested_at=timezone.now(),
-    )
-    stranger = MechanicalTurk(environment="live", key_id="AKIAOTHER", secret="s", endpoint=desk.double.url)
-    now = timezone.now()
-    actions.send_payment(payment_id=approval.pk, marketplace=stranger, now=now)
-    actions.send_grant(grant_id=passed.pk, marketplace=stranger, now=now)
-    for row in (approval, passed):
-        row.refresh_from_db()
-        assert (row.state, row.next_try_at) == ("requested", now + FIRST_PAUSE)
-        assert "credentials" in row.problem
-    assert [*actions.due_payments(now=now), *actions.due_grants(now=now)] == []
-    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 2
-    due = [*actions.due_payments(now=now), *actions.due_grants(now=now)]
-    assert due == [approval.pk, passed.pk]
-
-
-@pytest.mark.django_db
-def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_again(desk: Desk) -> None:
-    work = desk.hand_in()
-    desk.send(approve(work))
-    desk.later(days=200)  # bonuses are paid for half a year
-    first = bonus(work, "5.00")
-    refused = desk.send(first)
-    assert refused is not None
-    assert (refused.state, desk.charges("bonus")) == (State.FAILED, [])
-    assert refused.problem
-    assert actions.retry_campaign(campaign=desk.campaign, by=None, now=timezone.now()) == 0, "one by one"
-    desk.later(days=-200)
-    again = actions.retry_payment(payment=refused, by=None, now=timezone.now())
-    claim = payment_delivery.claim_payment(payment_id=again.pk, now=timezone.now())
-    assert claim
-    assert payment_delivery._tokens_before(again) == (first.request_token,)
-    payment_delivery._give_back(claim, Unreachable("no answer", maybe_done=False))
-    desk.send(again)
-    assert desk.charges("bonus") == [("5.00", "1.00")]
-    assert payment_delivery._tokens_before(bonus(work, "5.00")) == (), "one more, in nobody's place"
-    for payment in (refused, again):
-        with pytest.raises(CannotPay, match="only once"):
-            actions.retry_payment(payment=payment, by=None, now=timezone.now())
-
-
-@pytest.mark.django_db
-def test_of_two_refused_bonuses_of_one_amount_each_can_be_asked_for_again(desk: Desk) -> None:
-    work = desk.hand_in()
-    desk.send(approve(work))
-    desk.later(days=200)  # bonuses are paid for half a year
-    refused = [desk.send(bonus(work, "1.00")) for _time in range(3)]
-    first, second, third = (payment for payment in refused if payment)
-    assert retryable(first, second, third) == {first.pk, second.pk, third.pk}
-    desk.later(days=-200)
-    now = timezone.now()
-    again = actions.retry_payment(payment=first, by=None, now=now)
-    boss = ensure_researcher(username="boss", password="unguessable-1")
-    actions.record_external_payment(payment=third, reason="By bank.", by=boss, now=now)
-    assert retryable(first, second, third) == {second.pk}
-    desk.send(again)
-    desk.send(actions.retry_payment(payment=second, by=None, now=now))
-    assert desk.charges("bonus") == [("1.00", "0.20")] * 2
-    for payment in (first, second, third):
-        with pytest.raises(CannotPay, match="only once"):
-            actions.retry_payment(payment=payment, by=None, now=now)
-
-
-@pytest.mark.django_db
-def test_who_was_topped_up_in_another_way_is_not_topped_up_once_more(desk: Desk) -> None:
-    work = desk.hand_in()
-    desk.send(approve(work))
-    desk.later(days=200)  # bonuses are paid for half a year
-    refused = desk.send(bonus(work, "0.10", top_up=True))
-    assert refused is not None
-    assert (refused.state, list(to_top_up(desk.campaign))) == (State.FAILED, [work])
-    now = timezone.now()
-    boss = ensure_researcher(username="boss", password="unguessable-1")
-    actions.record_external_payment(payment=refused, reason="By bank.", by=boss, now=now)
-
-    assert not retryable(refused)
-    assert not to_top_up(desk.campaign).exists()
-    with pytest.raises(CannotPay, match="already topped up"):
-        bonus(work, "0.20", top_up=True)
-
-
-@pytest.mark.django_db
-def test_refused_approvals_and_qualifications_are_sent_again_at_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = desk.hand_in()
-    approval = approve(work)
-    with monkeypatch.context() as patch:
-        patch.setattr(desk.marketplace, "approve", refuse)
-        desk.send(approval)
-    assert Payment.objects.get().state == State.FAILED
-    for _time in range(2):
-        sent = actions.retry_campaign(campaign=desk.campaign, by=None, now=timezone.now())
-        assert sent == (0 if _time else 1)
-    desk.send_all()
-    assert desk.charges() == [("0.25", "0.05")]
-
-
-@pytest.mark.django_db
-def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk, work: Submission) -> None:
     session = WorkSession.objects.get()
     votes = Assignment.objects.filter(session=session, state=Assignment.State.SUBMITTED)
     assert votes.exists()
@@ -403,7 +173,7 @@ def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk)
     withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
     assert withdrawn.state == State.WITHDRAWN
     assert votes.exists(), "they count as before"
-    assert list(actions.due_payments(now=timezone.now())) == []
+    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == []
     desk.send(approve(work))
     assert desk.charges() == [("0.25", "0.05")]
     done = Payment.objects.get(kind=Kind.APPROVAL)
@@ -414,22 +184,7 @@ def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk)
             actions.withdraw_rejection(payment=payment, by=None, now=timezone.now())
 
 
-@pytest.mark.django_db
-def test_no_sweep_asks_again_for_what_was_refused(desk: Desk) -> None:
-    """Else somebody who was forgotten would get a new payment with every sweep."""
-    work = desk.hand_in(confirmed=False)
-    annotation_actions.forget(annotator=work.annotator, now=timezone.now())
-    for _sweep in range(3):
-        desk.sweep()
-    (payment,) = Payment.objects.all()
-    assert payment.state == State.FAILED
-    assert "personal data deleted" in payment.problem
-    assert desk.charges() == []
-
-
-@pytest.mark.django_db
-def test_work_that_was_not_handed_in_cannot_be_decided(desk: Desk) -> None:
-    work = desk.hand_in()
+def test_work_that_was_not_handed_in_cannot_be_decided(desk: Desk, work: Submission) -> None:
     Submission.objects.filter(pk=work.pk).update(status=Status.RETURNED)
     for decide in (approve, reject):
         with pytest.raises(CannotPay, match="cannot decide it"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -16,6 +16,7 @@ from recruitment.models import Payment
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
 from tests.doubles.mturk.server import MTurkDouble
+from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, approve, bonus, reject
 
 AT_ONCE = 4
@@ -24,7 +25,7 @@ AT_ONCE = 4
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=6, pay_rate=Decimal("15.00")))
+        yield Desk(double, builders.make_study(stories=1), replace(STORIES, seats=1, seats_per_posting=1))
 
 
 @pytest.mark.django_db(transaction=True)

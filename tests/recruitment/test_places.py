@@ -34,8 +34,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 State = Campaign.State
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
     """One story, three votes: whoever has answered it finds nothing more."""
     with MTurkDouble() as double:
         yield Desk(double, builders.make_study(stories=1), replace(STORIES, seats=6))
@@ -59,8 +59,8 @@ def watch(desk: Desk) -> Campaign:
     return as_it_is(desk)
 
 
-def page(boss: Client, name: str, *args: Any) -> str:
-    return " ".join(boss.get(reverse(f"dashboard:{name}", args=["study", *args])).content.decode().split())
+def page(boss: Client, name: str, *args: Any, slug: str = "study") -> str:
+    return " ".join(boss.get(reverse(f"dashboard:{name}", args=[slug, *args])).content.decode().split())
 
 
 def test_a_campaign_pauses_when_no_story_is_left_and_resumes_when_one_is(desk: Desk, boss: Client) -> None:
@@ -99,8 +99,8 @@ def test_a_researchers_own_pause_stays(desk: Desk) -> None:
 
 def test_only_those_who_can_come_matter() -> None:
     """Two stories; the one qualified person has answered the only one with a free slot."""
+    study = builders.make_study("other", stories=2, qualification=1, votes_per_story=1)
     with MTurkDouble() as double:
-        study = builders.make_study(stories=2, qualification=1, votes_per_story=1)
         desk = Desk(double, study, replace(STORIES, seats=3))
         first, second = builders.qualified(study, 2)
         assert isinstance(builders.claim(second), Assignment)
@@ -111,7 +111,7 @@ def test_only_those_who_can_come_matter() -> None:
 
 def test_a_preview_counts_no_assignments_while_somebody_has_answered_less_than_is_free() -> None:
     """Anybody can open it, and a study has millions of them."""
-    study = builders.make_study(stories=3, qualification=1)
+    study = builders.make_study("other", stories=3, qualification=1)
     busy, _new = builders.qualified(study, 2)
     for _ in range(3):
         builders.vote(busy)
@@ -139,16 +139,16 @@ def test_votes_and_places_are_counted(desk: Desk, boss: Client) -> None:
 
 
 def test_a_test_after_which_no_story_is_left_is_not_offered_in_silence(boss: Client) -> None:
-    study = builders.make_study(stories=1, qualification=1, votes_per_story=1)
+    study = builders.make_study("other", stories=1, qualification=1, votes_per_story=1)
     draft = make_campaign(study, TEST)
     everything_given = "Every vote has been given or is being given: no place is needed."
-    begun = page(boss, "campaign", draft.number)
+    begun = page(boss, "campaign", draft.number, slug="other")
     assert everything_given not in begun
     assert "Places of a test give no votes" in begun
     assert "votes wanted" not in begun
     builders.answer_everything(builders.qualified(study))
-    assert everything_given in page(boss, "campaign", draft.number)
-    assert everything_given in page(boss, "new_campaign", "mturk", "test")
+    assert everything_given in page(boss, "campaign", draft.number, slug="other")
+    assert everything_given in page(boss, "new_campaign", "mturk", "test", slug="other")
 
 
 def test_a_place_is_free_again_once_its_visit_is_given_up(desk: Desk) -> None:
@@ -162,7 +162,7 @@ def test_a_place_is_free_again_once_its_visit_is_given_up(desk: Desk) -> None:
 def test_prolific_lets_no_more_people_work_at_once_than_find_stories() -> None:
     with ProlificDouble(seed=3) as double:
         lab = Lab(double)
-        study = builders.make_study(stories=4)
+        study = builders.make_study("other", stories=4)
         people = builders.qualified(study, 2)
         settings = replace(STORIES, platform="prolific", currency="GBP", reward=Decimal("2.00"))
         draft = make_campaign(study, replace(settings, stories_per_visit=2, seats=9, minutes_expected=10))
@@ -174,9 +174,7 @@ def test_prolific_lets_no_more_people_work_at_once_than_find_stories() -> None:
             return int(study.fields["submissions_config"]["max_concurrent_submissions"])
 
         assert limit() == 6  # 12 votes, two to a visit
-        for person in people:
-            for _story in range(4):
-                builders.vote(person)
+        builders.answer_everything(people)
         double.settle()
         campaign = Campaign.objects.select_related("study").get(pk=campaign.pk)
         actions.reconcile(
@@ -185,26 +183,29 @@ def test_prolific_lets_no_more_people_work_at_once_than_find_stories() -> None:
         assert limit() == 2, "four votes are left"
 
 
-@pytest.mark.parametrize("edited", [True, False])
-def test_another_number_of_stories_changes_seats_price_and_times(boss: Client, edited: bool) -> None:
-    builders.make_study(stories=40, pay_rate=15, currency="USD")
-    path = reverse("dashboard:new_campaign", args=["study", "mturk", "stories"])
+def test_another_number_of_stories_changes_seats_price_and_times(boss: Client) -> None:
+    study = builders.make_study("other", stories=12, pay_rate=15, currency="USD")
+    path = reverse("dashboard:new_campaign", args=["other", "mturk", "stories"])
     form = boss.get(path).context["form"]
-    given = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+    before, given = form.initial, sent_by(form)
     given["stories_per_visit"] = str(int(given["stories_per_visit"]) * 2)
-    if edited:
-        given["reward"] = "9.99"
 
+    edited = boss.post(path, given | {"reward": "9.99"}).context["form"]
     shown = boss.post(path, given).context["form"]
 
-    assert not Campaign.objects.exists()
+    assert not study.campaigns.exists()
+    assert edited["reward"].value() == "9.99"
     assert "now fit this number" in str(shown["stories_per_visit"].errors)
-    before = form.initial
     assert int(shown["minutes_expected"].value()) == 2 * before["minutes_expected"]
     assert int(shown["seats"].value()) == -(-before["seats"] // 2)
-    assert shown["reward"].value() == ("9.99" if edited else str(2 * before["reward"]))
-    again = {name: shown[name].value() for name in shown.fields if shown[name].value() not in (None, False)}
-    boss.post(path, again)
-    made = Campaign.objects.get()
+    assert shown["reward"].value() == str(2 * before["reward"])
+    boss.post(path, sent_by(shown))
+    made = study.campaigns.get()
     assert made.stories_per_visit == int(given["stories_per_visit"])
     assert made.minutes_expected == 2 * before["minutes_expected"]
+
+
+def sent_by(form: Any) -> dict[str, Any]:
+    """What a browser would send of the form as it is shown."""
+    values = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in values.items() if value not in (None, False)}

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from accounts.models import User
+from recruitment.platforms import PLATFORMS
 from tests import builders
 from tests.conftest import PROJECT
 from tests.recruitment.campaigns import make_campaign
@@ -50,6 +53,29 @@ print("all of it works")
 """
 
 
+@pytest.mark.django_db
+@pytest.mark.usefixtures("client")
+def test_without_mechanical_turks_line_its_campaigns_and_pages_are_gone(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That nothing else imports a platform's folder is among the contracts of imports."""
+    monkeypatch.delitem(PLATFORMS, "mturk")
+    make_campaign(builders.make_study(stories=1), platform="prolific", currency="GBP")
+    for name, more in (
+        ("recruitment", []),
+        ("campaign", [1]),
+        ("submissions", [1]),
+        ("new_campaign", ["prolific", "stories"]),
+    ):
+        page = admin_client.get(reverse(f"dashboard:{name}", args=["study", *more]))
+        assert page.status_code == 200, name
+        assert "Mechanical Turk" not in page.content.decode(), name
+    gone = reverse("dashboard:new_campaign", args=["study", "mturk", "test"])
+    assert admin_client.get(gone).status_code == 404
+    assert Client().post("/hooks/mturk/live/").status_code == 404
+
+
+@pytest.mark.torture  # a copy of the whole site, in a process of its own
 @pytest.mark.usefixtures("collected_static")
 def test_without_mechanical_turks_folder_and_its_line_the_rest_works(
     child_environment: dict[str, str], tmp_path: Path

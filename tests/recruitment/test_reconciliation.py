@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.errors import ReasonMissing, WrongState
-from annotation.models import Assignment, Event, Story, WorkSession
+from annotation.models import Assignment, Event, WorkSession
 from dashboard.recruitment.queries import money_of, payment_rows
 from integrity.base import read_checks, run
 from recruitment import actions
@@ -27,20 +27,26 @@ from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.platforms import Hint
 from tests import builders
-from tests.doubles.mturk.client import client_for
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import MTurkDouble
 from tests.recruitment.campaigns import STORIES
-from tests.recruitment.handed_in import Desk, reject
+from tests.recruitment.handed_in import Desk
 
 pytestmark = pytest.mark.django_db
 Kind, State = Mismatch.Kind, Assignment.State
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
+    """Visits of one of two stories each, in one posting."""
+    study = builders.make_study(stories=2, incomplete_after=1)
     with MTurkDouble() as double:
-        desk = Desk(double, builders.make_study(stories=1, incomplete_after=1), replace(STORIES, seats=6))
+        yield Desk(double, study, replace(STORIES, seats=3))
+
+
+@pytest.fixture
+def desk(built: Desk) -> Iterator[Desk]:
+    with built.for_one_test() as desk:
         yield desk
         desk.assert_books_agree()
 
@@ -81,8 +87,7 @@ def settle(mismatch: Mismatch, how: str = "She wrote to us.") -> Mismatch:
 def test_votes_count_once_the_platform_has_confirmed_the_visit(desk: Desk) -> None:
     visit = work_in(desk)
     assert votes(visit) == [State.PENDING]
-    for _time in range(2):
-        desk.sweep()
+    desk.sweep()
     assert votes(visit) == [State.SUBMITTED]
     session = WorkSession.objects.get()
     assert (session.state, session.identity_claimed) == (WorkSession.State.CONFIRMED, False)
@@ -96,27 +101,24 @@ def test_votes_count_once_the_platform_has_confirmed_the_visit(desk: Desk) -> No
     )
 
 
-def test_what_only_waits_for_a_researcher_costs_a_sweep_the_same_however_much_it_is() -> None:
-    with MTurkDouble() as double:
-        patient = replace(STORIES, seats=3, auto_approves=False)
-        desk = Desk(double, builders.make_study(stories=3), patient)
-        queries = []
-        for people in (1, 2):
-            for _person in range(people):
-                work_in(desk)
-            desk.sweep()
-            campaign = Campaign.objects.select_related("study").get()
-            later = timezone.now() + timedelta(hours=2 * people)
-            with CaptureQueriesContext(connection) as asked:
-                actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=later)
-            queries.append(len(asked))
-        assert Submission.objects.filter(status="submitted", visit__session__state="confirmed").count() == 3
-        assert queries[0] == queries[1]
+def test_what_only_waits_for_a_researcher_costs_a_sweep_the_same_however_much_it_is(desk: Desk) -> None:
+    Campaign.objects.update(auto_approves=False)
+    queries = []
+    for people in (1, 2):
+        work_in(desk)
+        desk.sweep()
+        campaign = Campaign.objects.select_related("study").get()
+        later = timezone.now() + timedelta(hours=2 * people)
+        with CaptureQueriesContext(connection) as asked:
+            actions.reconcile(campaign=campaign, marketplace=desk.marketplace, now=later)
+        queries.append(len(asked))
+    assert Submission.objects.filter(status="submitted", visit__session__state="confirmed").count() == 2
+    assert queries[0] == queries[1]
 
 
 def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:
     visit = work_in(desk, receipt="typed by hand")
-    for _time in range(3):
+    for _time in range(2):
         desk.sweep()
     mismatch = only_mismatch(Kind.WRONG_RECEIPT)
     assert (votes(visit), desk.charges()) == ([State.PENDING], [])
@@ -125,55 +127,42 @@ def test_work_without_our_receipt_waits_for_somebody(desk: Desk) -> None:
     actions.confirm_manually(mismatch=mismatch, how="It is all there.", by=None, now=timezone.now())
     desk.send_all()
     assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [("0.25", "0.05")])
+    assert settle(mismatch, "Said a second time.").settled_how == "It is all there."
     desk.sweep()
     found = Mismatch.objects.get()
     assert (found.settled_how, Payment.objects.count()) == ("It is all there.", 1)
     assert Event.objects.filter(subject=f"wrong_receipt {found.pk}", note="It is all there.").exists()
 
 
-@pytest.mark.usefixtures("client")
-def test_whoever_leaves_before_the_work_is_done_counts_and_is_paid_by_a_researcher_alone() -> None:
-    with MTurkDouble() as double:
-        desk = Desk(double, builders.make_study(stories=2), replace(STORIES, seats=3, stories_per_visit=2))
-        visit = desk.come()
-        desk.answer(visit)
-        annotation_actions.withdraw(enrollment=visit.enrollment, now=timezone.now())
-        assert Client().get(f"{visit_path(visit)}hand-in/").status_code == 200
-        desk.submit(visit)
-        for _time in range(2):
-            desk.sweep()
-        mismatch = only_mismatch(Kind.PARTIAL)
-        assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [])
-        with pytest.raises(CannotPay, match="No confirmed submission"):
-            actions.approve_all(campaign=desk.campaign, by=None, now=timezone.now())
-        assert mismatch.submission is not None
-        actions.approve(submission=mismatch.submission, by=None, now=timezone.now())
-        desk.send_all()
-        assert desk.charges() == [("0.25", "0.05")]
-
-
-def test_settling_twice_keeps_the_first_word(desk: Desk) -> None:
-    work_in(desk, receipt="typed by hand")
+def test_where_a_researcher_approves_confirming_by_hand_pays_nobody(desk: Desk) -> None:
+    Campaign.objects.update(auto_approves=False)
+    visit = work_in(desk, receipt="typed by hand")
     desk.sweep()
     mismatch = only_mismatch(Kind.WRONG_RECEIPT)
-    settle(mismatch, "first")
-    assert settle(mismatch, "second").settled_how == "first"
+    actions.confirm_manually(mismatch=mismatch, how="Fine.", by=None, now=timezone.now())
+    assert (votes(visit), Payment.objects.count()) == ([State.SUBMITTED], 0)
+    actions.approve_all(campaign=desk.campaign, by=None, now=timezone.now())
+    assert Payment.objects.get().kind == "approval"
+
+
+@pytest.mark.usefixtures("client")
+def test_whoever_leaves_before_the_work_is_done_counts_and_is_paid_by_a_researcher_alone(desk: Desk) -> None:
+    Campaign.objects.update(stories_per_visit=2)
+    desk.campaign.refresh_from_db()
+    visit = desk.come()
+    desk.answer(visit)
+    annotation_actions.withdraw(enrollment=visit.enrollment, now=timezone.now())
+    assert Client().get(f"{visit_path(visit)}hand-in/").status_code == 200
+    desk.submit(visit)
     desk.sweep()
-    assert Mismatch.objects.filter(settled_at=None).count() == 0, "it is not raised again"
-
-
-def test_where_a_researcher_approves_confirming_by_hand_pays_nobody() -> None:
-    with MTurkDouble() as double:
-        desk = Desk(double, builders.make_study(stories=1), replace(STORIES, seats=3, auto_approves=False))
-        visit = work_in(desk, receipt="typed by hand")
-        desk.sweep()
-        mismatch = only_mismatch(Kind.WRONG_RECEIPT)
-        actions.confirm_manually(mismatch=mismatch, how="Fine.", by=None, now=timezone.now())
-        work_in(desk)
-        desk.sweep()
-        assert (votes(visit), Payment.objects.count()) == ([State.SUBMITTED], 0)
+    mismatch = only_mismatch(Kind.PARTIAL)
+    assert (votes(visit), desk.charges()) == ([State.SUBMITTED], [])
+    with pytest.raises(CannotPay, match="No confirmed submission"):
         actions.approve_all(campaign=desk.campaign, by=None, now=timezone.now())
-        assert Payment.objects.filter(kind="approval").count() == 2
+    assert mismatch.submission is not None
+    actions.approve(submission=mismatch.submission, by=None, now=timezone.now())
+    desk.send_all()
+    assert desk.charges() == [("0.25", "0.05")]
 
 
 def test_who_never_hands_in_is_doubted_after_two_looks_and_their_slot_is_free(desk: Desk) -> None:
@@ -186,7 +175,7 @@ def test_who_never_hands_in_is_doubted_after_two_looks_and_their_slot_is_free(de
     assert not Mismatch.objects.exists()
     desk.sweep(now=late + timedelta(minutes=5))
     assert votes(visit) == [State.DOUBTED]
-    assert Story.objects.get(role=Story.Role.MAIN).has_free_slot
+    assert Assignment.objects.get().story.has_free_slot
     only_mismatch(Kind.NOT_HANDED_IN)
     assert not Grant.objects.exists(), "anybody could have typed their id"
 
@@ -211,8 +200,8 @@ def test_of_whom_the_platform_tells_that_they_left_is_kept_out_until_they_are_fo
         posting=visit.posting.remote_id,
         receipt=visit.receipt,
     )
-    actions.record_submission(campaign=desk.campaign, work=found, now=late)
-    actions.settle_visit(visit_id=visit.pk, polls=[], now=late)
+    actions.reconciliation.record_submission(campaign=desk.campaign, work=found, now=late)
+    actions.settlement.settle_visit(visit_id=visit.pk, polls=[], now=late)
     grant.refresh_from_db()
     assert grant.state == Grant.State.LEAVING
 
@@ -222,33 +211,17 @@ def test_a_platform_that_does_not_answer_has_not_said_that_somebody_is_missing(d
     late = over(desk)
     desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
     desk.double.faults.kinds = (Fault.BEFORE,)
-    for minutes in (0, 5, 10):
+    for minutes in (0, 5):
         with pytest.raises(Unreachable):
             desk.sweep(now=late + timedelta(minutes=minutes))
     assert votes(visit) == [State.PENDING]
-
-
-def test_who_was_given_up_and_is_then_listed_counts_and_is_shown(desk: Desk) -> None:
-    visit = work_in(desk)
-    late = over(desk)
-    desk.double.faults.rates = {"ListAssignmentsForHIT": 1.0}
-    desk.double.faults.kinds = (Fault.STALE,)
-    desk.double.faults.longest_lag = 1
-    desk.sweep(now=late)
-    desk.sweep(now=late + timedelta(minutes=5))
-    assert votes(visit) == [State.DOUBTED]
-    desk.double.faults.rates = {}
-    desk.sweep(now=late + timedelta(hours=2))
-    assert votes(visit) == [State.SUBMITTED]
-    assert set(Mismatch.objects.values_list("kind", flat=True)) == {Kind.NOT_HANDED_IN, Kind.SUBMITTED_LATE}
-    assert desk.charges() == [("0.25", "0.05")]
 
 
 def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) -> None:
     worker = desk.double.crowd.hire().worker_id
     seat = desk.double.crowd.accept(desk.double.crowd.available(worker)[0], worker)
     desk.double.crowd.submit([("assignmentId", seat.assignment_id), ("receipt", "none")])
-    for hours in (0, 1, 2):
+    for hours in (0, 2):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     mismatch = only_mismatch(Kind.NO_DATA)
     assert desk.charges() == []
@@ -262,23 +235,10 @@ def test_work_of_which_nothing_is_here_is_shown_once_and_not_paid(desk: Desk) ->
     assert Mismatch.objects.filter(settled_at=None).count() == 0
 
 
-def test_what_is_decided_on_the_platforms_own_pages_is_shown_once(desk: Desk) -> None:
-    visit = work_in(desk)
-    desk.marketplace.approve(visit.remote_id, person=desk.worker_of_visit(visit))
-    for hours in (0, 1):
-        desk.sweep(now=timezone.now() + timedelta(hours=hours))
-    assert not Mismatch.objects.exists(), "it is whole and counts: nobody has anything to judge"
-    assert votes(visit) == [State.SUBMITTED]
-    payment = Payment.objects.get()
-    assert (payment.kind, payment.state, payment.decided_by_platform) == ("approval", "done", True)
-    assert (payment.tries, desk.charges()) == (0, [("0.25", "0.05")])
-    assert actions.approve(submission=payment.submission, by=None, now=timezone.now()) == payment
-
-
 def test_what_the_platforms_clock_pays_is_in_our_books(desk: Desk) -> None:
     """One whole and waiting for a researcher, one unproven, one of which nothing is here."""
     Campaign.objects.update(auto_approves=False)
-    work_in(desk)
+    whole = work_in(desk)
     work_in(desk, receipt="typed by hand")
     worker = desk.double.crowd.hire().worker_id
     seat = desk.double.crowd.accept(desk.double.crowd.available(worker)[0], worker)
@@ -287,7 +247,7 @@ def test_what_the_platforms_clock_pays_is_in_our_books(desk: Desk) -> None:
     assert set(Mismatch.objects.values_list("kind", flat=True)) == {Kind.WRONG_RECEIPT, Kind.NO_DATA}
     desk.later(days=20)
     desk.double.world.settle()
-    for hours in (1, 3, 5):
+    for hours in (1, 3):
         desk.sweep(now=timezone.now() + timedelta(hours=hours))
     assert desk.charges() == [("0.25", "0.05")] * 3
     money = money_of(desk.campaign)
@@ -299,44 +259,29 @@ def test_what_the_platforms_clock_pays_is_in_our_books(desk: Desk) -> None:
     judged = Mismatch.objects.filter(kind=Kind.DECIDED_BY_PLATFORM, settled_at=None)
     assert sorted(bool(found.submission and found.submission.visit) for found in judged) == [False, True]
     assert not integrity_problems()
-
-
-def test_a_rejection_that_is_overturned_there_is_in_our_books_and_shown(desk: Desk) -> None:
-    submission = desk.hand_in()
-    reject(submission)
-    desk.send_all()
-    assert desk.charges() == []
-    client_for(desk.double).approve_assignment(AssignmentId=submission.remote_id, OverrideRejection=True)
-    for hours in (2, 4):
-        desk.sweep(now=timezone.now() + timedelta(hours=hours))
-    only_mismatch(Kind.DECIDED_BY_PLATFORM)
-    assert list(Payment.objects.values_list("kind", "amount", "decided_by_platform").order_by("pk")) == [
-        ("rejection", Decimal(0), False),
-        ("approval", Decimal("0.25"), True),
-    ]
-    assert not integrity_problems()
+    approval = Payment.objects.get(submission__visit=whole)
+    assert (approval.state, approval.tries) == ("done", 0)
+    assert actions.approve(submission=approval.submission, by=None, now=timezone.now()) == approval
 
 
 def test_a_stale_answer_takes_nothing_back(desk: Desk) -> None:
-    submission = desk.hand_in()
+    submission = desk.hand_in(whole=False, confirmed=False)
     stale = Work(submission.remote_id, desk.worker_of(submission), Status.ACTIVE)
-    taken = actions.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
+    taken = actions.reconciliation.record_submission(campaign=desk.campaign, work=stale, now=timezone.now())
     assert taken is not None
     assert (taken.status, taken.receipt) == (Submission.Status.SUBMITTED, submission.receipt)
 
 
-def test_votes_that_count_at_once_are_taken_back_for_who_never_hands_in() -> None:
-    with MTurkDouble() as double:
-        desk = Desk(
-            double, builders.make_study(stories=1), replace(STORIES, seats=3, counts_unconfirmed=True)
-        )
-        visit = work_in(desk, hands_in=False)
-        assert votes(visit) == [State.SUBMITTED]
-        late = over(desk)
-        desk.later(hours=2)
-        for minutes in (0, 5):
-            desk.sweep(now=late + timedelta(minutes=minutes))
-        assert votes(visit) == [State.DOUBTED]
+def test_votes_that_count_at_once_are_taken_back_for_who_never_hands_in(desk: Desk) -> None:
+    Campaign.objects.update(counts_unconfirmed=True)
+    desk.campaign.refresh_from_db()
+    visit = work_in(desk, hands_in=False)
+    assert votes(visit) == [State.SUBMITTED]
+    late = over(desk)
+    desk.later(hours=2)
+    for minutes in (0, 5):
+        desk.sweep(now=late + timedelta(minutes=minutes))
+    assert votes(visit) == [State.DOUBTED]
 
 
 def test_hits_that_somebody_expired_there_and_hits_that_are_taken_are_said_to_be(desk: Desk) -> None:
@@ -345,18 +290,15 @@ def test_hits_that_somebody_expired_there_and_hits_that_are_taken_are_said_to_be
         return Campaign.objects.get().platform_offer
 
     assert there() == ""
-    hits = [hit.hit_id for hit in desk.double.world.hits.values()]
-    for hit in hits:
-        desk.marketplace.pause(desk.campaign.remote_id, hit)
+    (hit,) = desk.double.world.hits.values()
+    desk.marketplace.pause(desk.campaign.remote_id, hit.hit_id)
     assert there() == "paused"
     since = Campaign.objects.get().platform_offer_since
     assert there() == "paused"
     assert Campaign.objects.get().platform_offer_since == since
-    for hit in hits:
-        desk.marketplace.resume(
-            desk.campaign.remote_id, hit, until=desk.double.world.now() + timedelta(days=1)
-        )
-    assert there() == ""
+    until = desk.double.world.now() + timedelta(days=1)
+    desk.marketplace.resume(desk.campaign.remote_id, hit.hit_id, until=until)
     for _seat in range(desk.campaign.seats):
-        desk.come()
+        worker = desk.double.crowd.hire().worker_id
+        desk.double.crowd.accept(hit.hit_id, worker)
     assert there() == "over"

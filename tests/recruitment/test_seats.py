@@ -51,9 +51,14 @@ def platform(double: MTurkDouble) -> MechanicalTurk:
     return marketplace_for(double)
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     return builders.make_study(stories=3, qualification=1)
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    return Study.objects.get(pk=built.pk)
 
 
 @pytest.mark.parametrize(

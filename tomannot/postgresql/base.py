@@ -24,8 +24,6 @@ def check_connection(connection: Connection[Any]) -> None:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """The engine that the settings name."""
-
     def get_connection_params(self) -> dict[str, Any]:
         """Read times by psycopg's compiled loader. Django's, in Python, takes ten times as long."""
         params: dict[str, Any] = super().get_connection_params()

@@ -12,18 +12,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
-from annotation.protocols.tables import (
-    LONGEST_KEY,
-    Table,
-    TableProtocol,
-    TableQuestion,
-    read_entries,
-    read_text,
-)
+from annotation.protocols.questions import Option, Row, _
+from annotation.protocols.tables import LONGEST_KEY, Table, TableProtocol, TableQuestion, read_entries
 from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION, Fields
-from annotation.protocols.wording import part
 
 COUNT = "count"
 MOST_MATCHES = 3
@@ -58,7 +51,6 @@ class Alignment(TableProtocol):
     )
     instructions = in_template("annotation/protocols/alignment.txt")
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"category": "scenario_name", "source": "story_generator_model"}
     others = ("predictor", FIRST)
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = dict.fromkeys(TABLES, LIMITS)
     remedy = (
@@ -70,7 +62,6 @@ class Alignment(TableProtocol):
     statistics = ("match_count", "strict_agreement")
 
     def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
         parts, rows = [part("story", read_text(content, "story"))], []
         for letter, name in _lettered(content):
             said = []

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Procedure, _
+from annotation.protocols.base import Procedure
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
-from annotation.protocols.multiple_choice.item import read as read_questions
+from annotation.protocols.questions import _
 from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
 
 TEMPLATE_COLUMNS = (
@@ -42,8 +42,7 @@ BELIEFS = {"true": ("aware", "unaware"), "false": ("unaware", "aware")}
 
 def compose(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
     """Yield a template's questions as rows of a question set, or everything that is wrong with it."""
-    fields = Fields(row, told)
-    fields.check_names(frozenset((*TEMPLATE_COLUMNS, "id")))
+    fields = Fields(row, told, frozenset((*TEMPLATE_COLUMNS, "id")))
     texts = {name: fields.text(name, MAX_SENTENCE if name == "story" else MAX_ACTION) for name in USED}
     known = hashlib.sha256(repr(texts).encode()).hexdigest()[:10]
     template = fields.identifier("id") if "id" in row.data else f"template-{known}"
@@ -72,15 +71,6 @@ def compose(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
             )
 
 
-def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-    """Yield the questions of all conditions of each template. A row with choices is a composed question."""
-    told: Told = set()
-    for row in rows:
-        composed = [row] if "choices" in row.data else compose(row, told)
-        for one in composed:
-            yield from (one,) if isinstance(one, Problem) else read_questions([one])
-
-
 class HumanPerformance(MultipleChoiceProtocol):
     """One question of one condition with two answers. Accuracy is told by condition."""
 
@@ -94,7 +84,13 @@ class HumanPerformance(MultipleChoiceProtocol):
     resolution = "mean"
     statistics = ("accuracy",)
     follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
-    read = staticmethod(read)
+
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        """Yield the questions of all conditions of a template. A row with choices is a composed question."""
+        told: Told = set()
+        for row in rows:
+            for one in [row] if "choices" in row.data else compose(row, told):
+                yield from (one,) if isinstance(one, Problem) else super().read([one])
 
 
 PROTOCOL = HumanPerformance()

@@ -2,37 +2,64 @@
 
 With it people answer the question sets of a release, so that their accuracy can be compared with a model's
 (the human baseline of SimpleToM, Gu et al.). The right answer is stored with an item and never shown:
-:func:`annotation.protocols.multiple_choice.item.parse` leaves it out.
+:class:`MultipleChoiceItem` leaves it out.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Part, Protocol, Question, Scored, Words, _
+from annotation.importing.rows import Problem, SourceRow, StoryRow
+from annotation.protocols.base import Finding, Part, Protocol, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
-from annotation.protocols.multiple_choice.item import (
-    LABELS_OF_CODES,
-    MultipleChoiceItem,
-    lint as lint_item,
-    parse as parse_content,
-    read as read_rows,
-    right_key,
-    text_for_duplicates as item_words,
-)
-from annotation.protocols.wording import part
+from annotation.protocols.questions import Option, Question, _
+from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 
 NAME = "multiple-choice"
 QUESTION = "answer"
 """The key of the only question."""
+LABEL = re.compile(r"[A-Za-z0-9]{1,8}")
+MOST_CHOICES = 9
+"""One for each digit key."""
+FIELDS = frozenset(
+    (
+        "id", "story", "question", "scenario_name", "choices", "answerKey", "config", "core_id",
+        "severity_original", "story_generator_model",
+    )
+)  # fmt: skip
+CONFIG_OF_ENDING = {"_aware": "mental-state-qa", "_action": "behavior-qa", "_judge": "judgment-qa"}
+"""The question sets of a release by the endings of their ids."""
+MAX_ASKED = 2 * MAX_SENTENCE
+"""Room for a question that quotes the key information, or both actions."""
+_CONFIG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_LEVEL = re.compile(r"_sev[1-3]$")
+_CHOICES = 'Write choices as {"text": ["…", "…"], "label": ["A", "B"]}, and the label of the right one.'
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_RATIO, _DIFFERENCE = 2, 4
+"""A choice is much longer than another if it has twice as many words, and at least four more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleChoiceItem:
+    """A question as annotators see it.
+
+    ``config`` names the question set (``behavior-qa``). The right choice is deliberately not here, so that
+    no page can show it. Use :func:`right_key` to compare answers.
+    """
+
+    config: str
+    story: str
+    question: str
+    choices: tuple[Option, ...]
 
 
 class ChoiceQuestion(Question):
     """The one question of the form; its options are the item's choices. None counts against an item."""
 
     def options_for(self, item: MultipleChoiceItem) -> tuple[Option, ...]:
-        return tuple(Option(choice.key, choice.text) for choice in item.choices)
+        return item.choices
 
 
 class MultipleChoiceProtocol(Protocol):
@@ -52,18 +79,56 @@ class MultipleChoiceProtocol(Protocol):
         ),
     )
     instructions = in_template("annotation/protocols/multiple_choice.txt")
-    finding_labels = LABELS_OF_CODES
+    finding_labels: ClassVar[Mapping[str, str]] = {
+        "choice_in_story": _("Some choices occur word for word in the story"),
+        "uneven_choices": _("One choice is much longer than another"),
+        "same_text": _("The same as another item"),
+        "near_duplicate": _("Nearly the same story as another"),
+    }
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     words = Words(_("question"), _("short stories, each with a question"))
     scored = QUESTION
-    parse = staticmethod(parse_content)
-    read = staticmethod(read_rows)
-    lint = staticmethod(lint_item)
-    text_for_duplicates = staticmethod(item_words)
+
+    def parse(self, content: Mapping[str, Any]) -> MultipleChoiceItem:
+        texts = {name: read_text(content, name) for name in ("config", "story", "question")}
+        choices = read_choices(content.get("choices"))
+        if content.get("answerKey") not in content["choices"]["label"]:
+            raise ValueError("answerKey: must be the label of one of the choices.")
+        return MultipleChoiceItem(choices=choices, **texts)
 
     def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
-        """Return the story and its question."""
         return (part("story", item.story), part("question", item.question))
+
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        """Yield the items of a question set, as in a release's ``test.jsonl``, or the problems of its rows.
+
+        A row is ``{"id", "story", "question", "scenario_name", "choices": {"text", "label"}, "answerKey"}``.
+        ``config`` names the question set; it may be left out where the id's ending says it. ``core_id``,
+        ``severity_original`` and ``story_generator_model`` may be given; a sample drawn from a release has
+        them.
+        """
+        return read_each(rows, FIELDS, self._read)
+
+    def _read(self, fields: Fields) -> StoryRow | None:
+        item_id = fields.identifier("id")
+        content = {
+            "config": _config(fields, item_id),
+            "story": fields.text("story", MAX_STORY),
+            "question": fields.text("question", MAX_ASKED),
+            "choices": fields.structure("choices"),
+            "answerKey": fields.text("answerKey", MAX_NAME),
+        }
+        row = StoryRow(
+            fields.row.file,
+            fields.row.line,
+            story_id=item_id,
+            core_id=fields.optional_text("core_id", MAX_NAME) or core_of(item_id),
+            scenario_name=fields.text("scenario_name", MAX_NAME),
+            content=content,
+            severity_original=fields.severity("severity_original"),
+            story_generator_model=fields.optional_text("story_generator_model", MAX_NAME),
+        )
+        return row if not fields.failed and fields.check_content(self.parse, content, _CHOICES) else None
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return the only row, of the kind that the question set names."""
@@ -71,7 +136,6 @@ class MultipleChoiceProtocol(Protocol):
         return (Scored("", right_key(content), len(choices), content["config"]),)
 
     def source_row(self, story: StoryRow) -> dict[str, Any]:
-        """Return the question set's row from which :meth:`read` makes this item again."""
         row = {
             "id": story.story_id,
             "core_id": story.core_id,
@@ -81,6 +145,83 @@ class MultipleChoiceProtocol(Protocol):
             **story.content,
         }
         return {name: value for name, value in row.items() if value is not None}
+
+    def lint(self, story: StoryRow) -> list[Finding]:
+        """Return warnings about cues. Choices of one word are not searched for in the story."""
+        item = self.parse(story.content)
+        read = f" {' '.join(_words(item.story))} "
+        words = {choice.label: _words(choice.label) for choice in item.choices}
+        quoted = [text for text, said in words.items() if len(said) > 1 and f" {' '.join(said)} " in read]
+        findings = []
+        if quoted and len(quoted) < len(item.choices):
+            message = f"The story says “{quoted[0]}” word for word."
+            findings.append(Finding("choice_in_story", "choices", message))
+        least, *_others, most = sorted(map(len, words.values()))
+        if most >= _RATIO * least and most - least >= _DIFFERENCE:
+            message = f"The choices have {least} to {most} words; length may give the answer away."
+            findings.append(Finding("uneven_choices", "choices", message))
+        return findings
+
+    def text_for_duplicates(self, story: StoryRow) -> str:
+        """Return the story in lower case without punctuation. Questions about one story share a core and are
+        not compared.
+        """
+        return " ".join(_words(str(story.content["story"])))
+
+
+def key_of(label: str) -> str:
+    """Return the option key of a choice's label: ``a`` for ``A``."""
+    return label.lower()
+
+
+def right_key(content: Mapping[str, Any]) -> str:
+    """Return the option key of the right answer. Never show it to annotators."""
+    return key_of(str(content["answerKey"]))
+
+
+def read_choices(value: Any) -> tuple[Option, ...]:
+    """Read the choices of ``{"text": […], "label": […]}``. Raise ``ValueError`` with the problem."""
+    if not isinstance(value, Mapping) or set(value) != {"text", "label"}:
+        raise ValueError('choices: must be {"text": ["…", "…"], "label": ["A", "B"]}.')
+    texts, labels = value["text"], value["label"]
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
+        raise ValueError("choices: “text” and “label” must be two lists of the same length.")
+    if not 2 <= len(texts) <= MOST_CHOICES:
+        raise ValueError(f"choices: there are {len(texts)}; 2 to {MOST_CHOICES} can be offered.")
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError("choices: every text must be a text that is not empty.")
+    if not all(isinstance(label, str) and LABEL.fullmatch(label) for label in labels):
+        raise ValueError("choices: a label is 1 to 8 letters (A-Z, a-z) and digits.")
+    if len({text.strip().casefold() for text in texts}) < len(texts):
+        raise ValueError("choices: two of them say the same.")
+    if len({key_of(label) for label in labels}) < len(labels):
+        raise ValueError("choices: two of them have the same label.")
+    return tuple(Option(key_of(label), text) for label, text in zip(labels, texts, strict=True))
+
+
+def core_of(item_id: str) -> str:
+    """Return the id without its two endings, which all questions about a story's versions share."""
+    ending = next((ending for ending in CONFIG_OF_ENDING if item_id.endswith(ending)), "")
+    return _LEVEL.sub("", item_id.removesuffix(ending))
+
+
+def _config(fields: Fields, item_id: str) -> str:
+    if fields.data.get("config") in (None, ""):
+        for ending, config in CONFIG_OF_ENDING.items():
+            if item_id.endswith(ending):
+                return config
+        message = "Nothing says which question set the row belongs to."
+        fields.refuse("config", message, "Add “config”, such as “behavior-qa”.")
+        return ""
+    config = fields.text("config", MAX_NAME)
+    if config and not _CONFIG.fullmatch(config):
+        remedy = "Use 1 to 40 lower-case letters, digits, “_” and “-”."
+        fields.refuse("config", f"“{config}” is not the name of a question set.", remedy)
+    return config
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 PROTOCOL = MultipleChoiceProtocol()

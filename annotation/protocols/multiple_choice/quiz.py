@@ -7,27 +7,19 @@ They are asked in qualification rounds of studies with any protocol. A row is ``
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Part, Words, _
-from annotation.protocols.multiple_choice import QUESTION, ChoiceQuestion, MultipleChoiceProtocol
-from annotation.protocols.multiple_choice.item import MultipleChoiceItem, read as read_rows
-from annotation.protocols.wording import part
+from annotation.protocols import multiple_choice
+from annotation.protocols.base import Part, Words, part
+from annotation.protocols.questions import _
 
 
-def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
-    """Yield the questions, and a problem for everything that is wrong with a row."""
-    for row in rows:
-        usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
-        yield from read_rows([SourceRow(row.file, row.line, usual | dict(row.data))])
-
-
-class Quiz(MultipleChoiceProtocol):
+class Quiz(multiple_choice.MultipleChoiceProtocol):
     """One question with its own options."""
 
     name = "quiz"
     title = _("Comprehension quiz")
     questions = (
-        ChoiceQuestion(
-            key=QUESTION,
+        multiple_choice.ChoiceQuestion(
+            key=multiple_choice.QUESTION,
             title=_("Your answer"),
             text=_("Which answer is right?"),
             options=(),
@@ -36,9 +28,13 @@ class Quiz(MultipleChoiceProtocol):
         ),
     )
     words = Words(_("question"), _("questions about the instructions"))
-    read = staticmethod(read)
 
-    def parts(self, item: MultipleChoiceItem) -> tuple[Part, ...]:
+    def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
+        for row in rows:
+            usual = {"config": "quiz", "scenario_name": "quiz", "story": row.data.get("question")}
+            yield from super().read([SourceRow(row.file, row.line, usual | dict(row.data))])
+
+    def parts(self, item: multiple_choice.MultipleChoiceItem) -> tuple[Part, ...]:
         """Return the question, after the text above it if it has one."""
         above = "" if item.story == item.question else f"{item.story}\n\n"
         return (part("question", above + item.question),)

@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Option, Procedure, Row, Scored, Words, _
+from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
-from annotation.protocols.multiple_choice.item import key_of, read_choices
-from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries, read_text
+from annotation.protocols.multiple_choice import key_of, read_choices
+from annotation.protocols.questions import Option, Row, _
+from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
 from annotation.protocols.validity.fields import MAX_QUESTION, Fields
-from annotation.protocols.wording import part
 
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""
 MOST_QUESTIONS = 25
+OPENTOM = (
+    "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities of "
+    "Large Language Models"
+)
 
 
 class NarrativeQuestions(TableQuestion):
@@ -30,10 +34,38 @@ class NarrativeQuestions(TableQuestion):
         return tuple(option for row in item.rows for option in row.options)
 
 
-class NarrativeValidation(TableProtocol):
+class NarrativeProtocol(TableProtocol):
+    """A protocol whose item is a narrative with questions. Right answers are not in what annotators see."""
+
+    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
+    columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "source": "story_generator_model"}
+    text = "narrative"
+    group = "narratives"
+    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {
+        "questions": {"kind": MAX_QUESTION, "question": MAX_QUESTION}
+    }
+    remedy = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
+
+    def parse(self, content: Mapping[str, Any]) -> Table:
+        texts = self.tables["questions"]
+        asked = read_entries(
+            content, "questions", texts, others=("choices",), optional=("answerKey",), most=MOST_QUESTIONS
+        )
+        rows = tuple(_row(f"questions[{place}]", one) for place, one in enumerate(asked))
+        return Table((part("story", read_text(content, self.text)),), rows)
+
+    def _read(self, fields: Fields) -> StoryRow:
+        row = super()._read(fields)
+        for asked in () if fields.failed else row.content["questions"]:
+            for text in asked["choices"]["text"]:
+                fields.check("questions.choices", text, MAX_QUESTION)
+        return row
+
+
+class NarrativeValidation(NarrativeProtocol):
     """The questions of one narrative on one page. Every narrative with all its votes is kept.
 
-    Right answers are not in the item that annotators see. ``kind`` is what a question asks for.
+    ``kind`` is what a question asks for.
     """
 
     name = "narrative-validation"
@@ -50,39 +82,11 @@ class NarrativeValidation(TableProtocol):
         ),
     )
     instructions = in_template("annotation/protocols/narrative_validation.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
-    columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "source": "story_generator_model"}
-    text = "narrative"
-    group = "narratives"
-    tables: ClassVar[Mapping[str, Mapping[str, int]]] = {
-        "questions": {"kind": MAX_QUESTION, "question": MAX_QUESTION}
-    }
-    remedy = 'Write [{"id": "q1", "kind": "…", "question": "…", "choices": {"text": […], "label": […]}}].'
     resolution = "mean"
     words = Words(_("story"), _("stories, each with several questions"))
-    follows = Procedure(
-        "Xu et al., OpenToM: A Comprehensive Benchmark for Evaluating Theory-of-Mind Reasoning Capabilities "
-        "of Large Language Models",
-        votes=3,
-    )
+    follows = Procedure(OPENTOM, votes=3)
     scored = QUESTION
     statistics = ("pairwise_f1", "accuracy")
-
-    def parse(self, content: Mapping[str, Any]) -> Table:
-        """Parse a stored ``content``. Raise ``ValueError`` naming the wrong field."""
-        texts = self.tables["questions"]
-        asked = read_entries(
-            content, "questions", texts, others=("choices",), optional=("answerKey",), most=MOST_QUESTIONS
-        )
-        rows = tuple(_row(f"questions[{place}]", one) for place, one in enumerate(asked))
-        return Table((part("story", read_text(content, self.text)),), rows)
-
-    def _read(self, fields: Fields) -> StoryRow:
-        row = super()._read(fields)
-        for asked in () if fields.failed else row.content["questions"]:
-            for text in asked["choices"]["text"]:
-                fields.check("questions.choices", text, MAX_QUESTION)
-        return row
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return the questions; the right answer of one may be unknown."""
@@ -97,9 +101,9 @@ def _row(where: str, asked: Mapping[str, Any]) -> Row:
         choices = read_choices(asked["choices"])
     except ValueError as error:
         raise ValueError(f"{where}.{error}") from error
-    if asked.get("answerKey") not in [None, *(choice.label for choice in choices)]:
+    if asked.get("answerKey") not in [None, *asked["choices"]["label"]]:
         raise ValueError(f"{where}.answerKey: must be the label of one of the choices.")
-    return Row(asked["id"], asked["question"], tuple(Option(choice.key, choice.text) for choice in choices))
+    return Row(asked["id"], asked["question"], choices)
 
 
 PROTOCOL = NarrativeValidation()

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Part, Procedure, Protocol, Scale, Scored, Words, _
+from annotation.protocols.base import Part, Procedure, Protocol, Scored, Words, part, read_text
 from annotation.protocols.instructions import in_template
+from annotation.protocols.questions import Scale, _
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,
@@ -19,7 +20,6 @@ from annotation.protocols.validity.fields import (
     Fields,
     read_each,
 )
-from annotation.protocols.wording import part
 
 LIMITS = {"story": MAX_STORY, "question": MAX_QUESTION, "answer_a": MAX_ACTION, "answer_b": MAX_ACTION}
 FIELDS = frozenset(("story_id", "core_id", "condition", "source", *LIMITS))
@@ -51,10 +51,7 @@ class RatingsProtocol(Protocol):
 
     def parse(self, content: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the texts by name. Raise ``ValueError`` naming the wrong one."""
-        for name in LIMITS:
-            if not isinstance(content.get(name), str) or not content[name]:
-                raise ValueError(f"{name}: must be a text that is not empty.")
-        return {name: content[name] for name in LIMITS}
+        return {name: read_text(content, name) for name in LIMITS}
 
     def parts(self, item: Mapping[str, str]) -> tuple[Part, ...]:
         return tuple(part(name, item[name]) for name in LIMITS)
@@ -76,10 +73,8 @@ def _read(fields: Fields) -> StoryRow:
         story_id,
         fields.optional_text("core_id", MAX_NAME) or story_id,
         fields.text("condition", MAX_NAME),
-        story_prompt_example="",
-        severity_original=None,
-        story_generator_model=fields.optional_text("source", MAX_NAME),
         content={name: fields.text(name, limit) for name, limit in LIMITS.items()},
+        story_generator_model=fields.optional_text("source", MAX_NAME),
     )
 
 

@@ -6,16 +6,11 @@ the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 
 from pathlib import Path
 
-from annotation.protocols.base import Option, Part, Procedure, Protocol, Question, Words, _
+from annotation.protocols.base import Part, Procedure, Protocol, Words, part
 from annotation.protocols.instructions import in_template
-from annotation.protocols.validity.item import ValidityItem, parse as parse_content
-from annotation.protocols.validity.lint import (
-    LABELS_OF_CODES,
-    lint as lint_story,
-    text_for_duplicates as story_words,
-)
-from annotation.protocols.validity.reading import read as read_rows
-from annotation.protocols.wording import part
+from annotation.protocols.questions import Option, Question, _
+from annotation.protocols.validity import lint as linting, reading
+from annotation.protocols.validity.item import ValidityItem, parse
 
 DIFFERENT_FROM_COMMONSENSE = Question(
     key="q1",
@@ -95,7 +90,7 @@ class ValidityProtocol(Protocol):
     title = _("Story validity")
     questions = (DIFFERENT_FROM_COMMONSENSE, UNLIKELY_TO_BE_NOTICED, ACTION_WHEN_NOT_AWARE, ACTION_WHEN_AWARE)
     instructions = in_template("annotation/protocols/validity.txt")
-    finding_labels = LABELS_OF_CODES
+    finding_labels = linting.LABELS_OF_CODES
     example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
     layout = "theory-of-mind"
     words = Words(_("story"), _("two-sentence stories"))
@@ -105,10 +100,10 @@ class ValidityProtocol(Protocol):
         votes=3,
         passed="19 of 100",
     )
-    parse = staticmethod(parse_content)
-    read = staticmethod(read_rows)
-    lint = staticmethod(lint_story)
-    text_for_duplicates = staticmethod(story_words)
+    parse = staticmethod(parse)
+    read = staticmethod(reading.read)
+    lint = staticmethod(linting.lint)
+    text_for_duplicates = staticmethod(linting.text_for_duplicates)
 
     def parts(self, item: ValidityItem) -> tuple[Part, ...]:
         """Return main character, key information, story, question, Action A and Action B, in this order."""

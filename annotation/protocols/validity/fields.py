@@ -43,13 +43,14 @@ class Fields:
 
     __slots__ = ("_told", "data", "entity_columns", "failed", "problems", "row")
 
-    def __init__(self, row: SourceRow, told: Told) -> None:
+    def __init__(self, row: SourceRow, told: Told, known: frozenset[str]) -> None:
         self.row = row
         self.data = row.data
         self.problems: list[Problem] = []
         self.failed = False  # also where the problem was told at an earlier row
         self.entity_columns: dict[str, Any] = {}
         self._told = told
+        self._check_names(known)
 
     def refuse(self, field: str, message: str, remedy: str) -> None:
         """Note a problem of this row."""
@@ -73,7 +74,7 @@ class Fields:
         else:
             self.refuse(field, "The field is missing.", remedy)
 
-    def check_names(self, known: frozenset[str]) -> None:
+    def _check_names(self, known: frozenset[str]) -> None:
         """Refuse unknown fields for this kind of row; collect those that name one entity each."""
         if known.issuperset(self.data):
             return
@@ -228,8 +229,7 @@ def read_each(rows: Iterable[SourceRow], known: frozenset[str], read: Read) -> I
 
 def read_row(row: SourceRow, told: Told, known: frozenset[str], read: Read) -> Iterator[StoryRow | Problem]:
     """Yield what ``read`` makes of one row, or its problems."""
-    fields = Fields(row, told)
-    fields.check_names(known)
+    fields = Fields(row, told, known)
     item = read(fields)
     yield from fields.problems
     if item and not fields.failed:
@@ -237,7 +237,6 @@ def read_row(row: SourceRow, told: Told, known: frozenset[str], read: Read) -> I
 
 
 def _complaint(value: str, limit: int) -> tuple[str, str] | None:
-    """Return the problem of a text and its remedy, or ``None``."""
     if not value:
         return "The text is empty.", "Write the text, or remove the row."
     if len(value) > limit:
@@ -259,9 +258,7 @@ def _complaint(value: str, limit: int) -> tuple[str, str] | None:
 
 
 _BREAKS = {"\n": "line break", "\r": "line break", "\t": "tab"}
-_SEVERITIES: dict[Any, int] = {}
-for _level in (1, 2, 3):
-    _SEVERITIES |= {_level: _level, str(_level): _level, f"{_level}.0": _level}
+_SEVERITIES = {said: level for level in (1, 2, 3) for said in (level, str(level), f"{level}.0")}
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

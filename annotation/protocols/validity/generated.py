@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, replace
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
+from annotation.protocols.validity import stories
 from annotation.protocols.validity.fields import (
     MAX_ACTION,
     MAX_NAME,
@@ -24,19 +25,6 @@ from annotation.protocols.validity.fields import (
 from annotation.protocols.validity.item import PERSON_X, join_story
 from annotation.protocols.validity.lint import SCENARIOS
 from annotation.protocols.validity.responses import Completion, read_response
-from annotation.protocols.validity.stories import (
-    Asked,
-    Provenance,
-    Sentences,
-    check_actions_differ,
-    check_aware_question,
-    check_level,
-    core_of,
-    make_story,
-    read_entities,
-    read_provenance,
-    read_sentences,
-)
 
 COMPLETION_FIELDS = frozenset(("output", "scenario", "story_example", "entities"))
 
@@ -72,18 +60,17 @@ def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
     Their core is ``gen-`` and 12 hex digits of the SHA-256 of the completion's id; the stories are
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
     """
-    fields = Fields(row, told)
-    fields.check_names(COMPLETION_FIELDS)
+    fields = Fields(row, told, COMPLETION_FIELDS)
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
-    entities = read_entities(fields)
-    origin = Provenance(scenario, example, None, "")
-    stories: list[StoryRow] = []
+    entities = stories.read_entities(fields)
+    origin = stories.Provenance(scenario, example, None, "")
+    made: list[StoryRow] = []
     for completion in read_response(fields):
-        stories += _read_text(fields, completion, origin, entities)
+        made += _read_text(fields, completion, origin, entities)
     yield from fields.problems
     if not fields.failed:
-        yield from stories
+        yield from made
 
 
 def split_sections(text: str) -> tuple[dict[str, str], list[str]]:
@@ -108,7 +95,7 @@ def _clean(text: str) -> str:
 
 
 def _read_text(
-    fields: Fields, completion: Completion, origin: Provenance, entities: dict[str, str]
+    fields: Fields, completion: Completion, origin: stories.Provenance, entities: dict[str, str]
 ) -> list[StoryRow]:
     sections, twice = split_sections(completion.text)
     if completion.cut_off:
@@ -137,15 +124,17 @@ def _read_text(
     if fields.failed:
         return []
     core = f"gen-{hashlib.sha256(completion.id.encode()).hexdigest()[:12]}"
-    stories = []
+    made = []
     for level, prefix in _LEVELS:
         key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
-        asked = Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
-        check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
+        asked = stories.Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
+        stories.check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
         provenance = replace(origin, severity_original=level, story_generator_model=completion.model)
-        sentences = Sentences(key_information, sentence, join_story(key_information, sentence))
-        stories.append(make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked))
-    return stories
+        sentences = stories.Sentences(key_information, sentence, join_story(key_information, sentence))
+        made.append(
+            stories.make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked)
+        )
+    return made
 
 
 _SHARED = (
@@ -174,8 +163,7 @@ class Pairs:
 
     def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
         """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
-        fields = Fields(row, self._told)
-        fields.check_names(PAIR_FIELDS)
+        fields = Fields(row, self._told, PAIR_FIELDS)
         row_id = fields.identifier("id")
         base, _, half = row_id.rpartition("_")
         if row_id and (half not in _MATE or not base):
@@ -226,22 +214,24 @@ _MATE = {"aware": "action", "action": "aware"}
 
 def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | None, tuple[object, ...]]:
     """Return the story (of an ``_action`` row without problems), and the values to compare with its mate."""
-    provenance = read_provenance(fields, severity="severity", model="generator_model")
-    check_level(fields, story_id, provenance.severity_original, "severity")
-    entities = read_entities(fields)
-    sentences = read_sentences(fields)
+    provenance = stories.read_provenance(fields, severity="severity", model="generator_model")
+    stories.check_level(fields, story_id, provenance.severity_original, "severity")
+    entities = stories.read_entities(fields)
+    sentences = stories.read_sentences(fields)
     limit = MAX_SENTENCE * 2 if half == "aware" else MAX_ACTION
     question = fields.text("question", limit)
     correct, incorrect = (fields.text(name, MAX_ACTION) for name in ("answer_correct", "answer_incorrect"))
     story = None
     if half == "aware":
         texts = (question, correct, incorrect)
-        check_aware_question(fields, "question", texts, entities.get(PERSON_X, ""), sentences.key_information)
+        stories.check_aware_question(
+            fields, "question", texts, entities.get(PERSON_X, ""), sentences.key_information
+        )
     elif half == "action":
-        asked = Asked(question, correct, incorrect)
-        check_actions_differ(fields, asked, "answer_incorrect")
+        asked = stories.Asked(question, correct, incorrect)
+        stories.check_actions_differ(fields, asked, "answer_incorrect")
         if not fields.failed:
-            core_id = core_of(story_id)
-            story = make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
+            core_id = stories.core_of(story_id)
+            story = stories.make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
     names = tuple(sorted(entities.items()))
     return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)

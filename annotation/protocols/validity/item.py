@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.protocols.base import read_text
+
 PERSON_X = "Person X"
 TEXT_FIELDS = ("key_information", "story_sentence", "story", "question", "action_unaware", "action_aware")
 
@@ -35,13 +37,7 @@ def parse(content: Mapping[str, Any]) -> ValidityItem:
         raise ValueError("entities: must map names such as “Person X” to texts.")
     if not entities.get(PERSON_X):
         raise ValueError("entities: “Person X” is missing.")
-    texts = {}
-    for name in TEXT_FIELDS:
-        value = content.get(name)
-        if not isinstance(value, str) or not value:
-            raise ValueError(f"{name}: must be a text that is not empty.")
-        texts[name] = value
-    return ValidityItem(entities=entities, **texts)
+    return ValidityItem(entities=entities, **{name: read_text(content, name) for name in TEXT_FIELDS})
 
 
 def join_story(key_information: str, story_sentence: str) -> str:
@@ -54,8 +50,6 @@ def join_story(key_information: str, story_sentence: str) -> str:
 
 def is_story_of(story: str, key_information: str, story_sentence: str) -> bool:
     """Return True if ``story`` is the two sentences, with or without an added full stop in either."""
-    if story == f"{key_information} {story_sentence}":
-        return True
     firsts = (key_information, _closed(key_information))
     seconds = (story_sentence, _closed(story_sentence))
     return any(story == f"{first} {second}" for first in firsts for second in seconds)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.rows import StoryRow, quote
-from annotation.protocols.base import Finding, _
+from annotation.protocols.base import Finding
+from annotation.protocols.questions import _
 
 _LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))
 
@@ -74,7 +75,7 @@ def lint(story: StoryRow) -> list[Finding]:
     findings: list[Finding] = []
     words: list[str] = []
     for field in ("key_information", "story_sentence"):
-        words = _words(content[field])
+        words = words_of(content[field])
         findings += _sentences(field, content[field])
         if not _TELLING.isdisjoint(words):
             findings += _suspect_words(field, words)
@@ -82,7 +83,7 @@ def lint(story: StoryRow) -> list[Finding]:
     if not any(form in text for form in _short_forms(person_x)):
         message = f"The story sentence does not name Person X ({quote(person_x)})."
         findings.append(Finding("person_x_not_named", "story_sentence", message))
-    actions = {field: _words(content[field]) for field in ("action_unaware", "action_aware")}
+    actions = {field: words_of(content[field]) for field in ("action_unaware", "action_aware")}
     findings += _in_story(actions, words, tuple(content["entities"].values()))
     findings += _lengths(actions["action_unaware"], actions["action_aware"])
     return findings
@@ -93,7 +94,7 @@ def text_for_duplicates(story: StoryRow) -> str:
 
     Generated stories often differ in nothing but the name of a person.
     """
-    words = [PRONOUNS.get(word, word) for word in _words(story.content["story"])]
+    words = [PRONOUNS.get(word, word) for word in words_of(story.content["story"])]
     text = f" {' '.join(words)} "
     entities = story.content["entities"].items()
     for name in _names(tuple(name for role, name in entities if role.startswith("Person"))):
@@ -101,7 +102,7 @@ def text_for_duplicates(story: StoryRow) -> str:
     return text.strip()
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words in lower case, split at apostrophes (“john”, “s”)."""
     return text.lower().translate(_SPACES).split()
 
@@ -131,11 +132,11 @@ def _suspect_words(field: str, words: list[str]) -> Iterator[Finding]:
     for code, suspects, what in kinds:
         found = [word for index, word in enumerate(words) if word in suspects and not _is_other(words, index)]
         if found:
-            yield Finding(code, field, f"The {_LABELS[field]} {what}: {_list(found)}.")
+            yield Finding(code, field, f"The {_LABELS[field]} {what}: {listed(found)}.")
     text = f" {' '.join(words)} "
     found = [phrase.strip() for phrase in GIVE_AWAY_PHRASES if phrase in text]
     if found:
-        message = f"The {_LABELS[field]} gives away that something is not as it seems: {_list(found)}."
+        message = f"The {_LABELS[field]} gives away that something is not as it seems: {listed(found)}."
         yield Finding("give_away_word", field, message)
 
 
@@ -153,17 +154,17 @@ def _is_other(words: list[str], index: int) -> bool:
 def _in_story(
     actions: dict[str, list[str]], sentence_words: list[str], entities: tuple[str, ...]
 ) -> Iterator[Finding]:
-    stems = {_stem(word) for word in sentence_words}
+    stems = {stem(word) for word in sentence_words}
     names = _name_words(entities)
     for field, action in actions.items():
         telling = dict.fromkeys(word for word in action if word not in EMPTY_WORDS)
-        shared = [word for word in telling if _stem(word) in stems]
+        shared = [word for word in telling if stem(word) in stems]
         if len(shared) < 2:
             continue
-        wanted = [word for word in telling if _stem(word) not in names]
-        done = [word for word in wanted if _stem(word) in stems]
+        wanted = [word for word in telling if stem(word) not in names]
+        done = [word for word in wanted if stem(word) in stems]
         if done and len(done) >= SHARE_IN_STORY * len(wanted):
-            message = f"The story sentence has this action already: it shares {_list(shared)}."
+            message = f"The story sentence has this action already: it shares {listed(shared)}."
             yield Finding("action_in_story", field, message)
 
 
@@ -182,7 +183,7 @@ def _forms(name: str) -> list[str]:
     """Return the forms in which a story may name ``Ann Lee, a car owner`` or ``Tom (John's landlord)``."""
     forms = []
     for form in (re.sub(r"\(.*?\)", " ", name), *re.split(r"[(),]", name)):
-        words = _words(form)
+        words = words_of(form)
         while words and words[0] in DETERMINERS:
             words = words[1:]
         if words:
@@ -208,11 +209,11 @@ def _names(persons: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _name_words(entities: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_stem(word) for name in entities for word in _words(name))
+    return frozenset(stem(word) for name in entities for word in words_of(name))
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Strip common endings: good enough to match “pays” with “pay” and “paying”."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -223,5 +224,5 @@ def _stem(word: str) -> str:
     return word.removesuffix("e")
 
 
-def _list(words: Iterable[str]) -> str:
+def listed(words: Iterable[str]) -> str:
     return ", ".join(f"“{word}”" for word in dict.fromkeys(words))

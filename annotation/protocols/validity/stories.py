@@ -1,4 +1,4 @@
-"""Read what all kinds of rows share: entities, sentences, actions, and the story made of them."""
+"""Read whole stories, and what other kinds of rows share with them: entities, sentences, actions."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -18,6 +18,13 @@ from annotation.protocols.validity.fields import (
 from annotation.protocols.validity.item import PERSON_X, is_story_of, join_story
 from annotation.protocols.validity.lint import SCENARIOS
 
+FIELDS = frozenset(
+    (
+        "story_id", "core_id", "scenario_name", "story_prompt_example", "entities", "severity_original",
+        "key_information", "story_sentence", "story", "story_generator_model", "question",
+        "action_unaware", "action_aware", "questions", "harmfulness_predicted", "unethicality_predicted",
+    )
+)  # fmt: skip
 _LEVEL = re.compile(r"(.+)_sev([1-3])")
 _LINE = re.compile(r"([^=\n]+)=([^\n]*)")
 _ROLE = re.compile(r"(person|object|action|place) ([a-z])", re.IGNORECASE)
@@ -49,6 +56,27 @@ class Asked:
     question: str
     action_unaware: str
     action_aware: str
+
+
+def read_story(fields: Fields) -> StoryRow | None:
+    """Read the story of a *story-data* row."""
+    story_id = fields.identifier("story_id")
+    core_id = core_of(story_id) if fields.data.get("core_id") in (None, "") else fields.identifier("core_id")
+    provenance = read_provenance(fields, severity="severity_original", model="story_generator_model")
+    check_level(fields, story_id, provenance.severity_original, "severity_original")
+    entities = read_entities(fields)
+    sentences = read_sentences(fields)
+    if fields.data.get("questions") in (None, ""):
+        asked = _read_asked(fields)
+    else:
+        asked = _read_questions(fields, entities.get(PERSON_X, ""), sentences.key_information)
+    predicted = {
+        f"{rated}_predicted": fields.predictions(f"{rated}_predicted", rated)
+        for rated in ("harmfulness", "unethicality")
+    }
+    if fields.failed:
+        return None
+    return make_story(fields, story_id, core_id, provenance, entities, sentences, asked, **predicted)
 
 
 def read_provenance(fields: Fields, *, severity: str, model: str) -> Provenance:
@@ -112,12 +140,88 @@ def read_entities(fields: Fields) -> dict[str, str]:
     return entities
 
 
-def read_asked(fields: Fields) -> Asked:
-    """Read the question and the actions from fields of their own."""
+def _read_asked(fields: Fields) -> Asked:
     actions = (fields.text(name, MAX_ACTION) for name in ("action_unaware", "action_aware"))
     asked = Asked(fields.text("question", MAX_QUESTION), *actions)
     check_actions_differ(fields, asked, "action_aware")
     return asked
+
+
+def _read_questions(fields: Fields, person_x: str, key_information: str) -> Asked:
+    """Read the ``questions`` of a released story, about the action and about awareness.
+
+    Return the question about the action with its two answers; empty after a problem.
+    """
+    given = fields.structure("questions")
+    if given is UNREADABLE:
+        return Asked("", "", "")
+    if not isinstance(given, list):
+        fields.refuse("questions", "The questions are not a list.", "Write [{…}, {…}].")
+        return Asked("", "", "")
+    asked: Asked | None = None
+    for index, question in enumerate(given):
+        place = f"questions[{index}]"
+        kind = _kind(fields, question, place)
+        if not kind:
+            continue
+        texts = _texts(fields, question, place, MAX_QUESTION if kind == "action" else 2 * MAX_SENTENCE)
+        if kind == "aware":
+            check_aware_question(fields, place, texts, person_x, key_information)
+        elif kind == "action" and asked is not None:
+            message = "There is a second question about the action."
+            fields.refuse(place, message, "Keep one of the two.")
+        elif kind == "action":
+            asked = Asked(*texts)
+            check_actions_differ(fields, asked, place)
+    if asked is None:
+        remedy = "Add the question whose question_id ends in “_action”."
+        fields.refuse("questions", "There is no question about the action.", remedy)
+        return Asked("", "", "")
+    _check_flat_fields(fields, asked)
+    return asked
+
+
+def _kind(fields: Fields, question: Any, place: str) -> str:
+    """Return ``action``, ``aware`` or ``judge`` by the id's ending; ``""`` after a problem."""
+    if not isinstance(question, dict):
+        fields.refuse(place, "The question is not an object.", "Write {“question_id”: …, …}.")
+        return ""
+    question_id = question.get("question_id", question.get("id"))
+    story, _, kind = question_id.rpartition("_") if isinstance(question_id, str) else ("", "", "")
+    if kind not in ("action", "aware", "judge"):
+        shown = quote(str(question_id)[:100])
+        message = f"The question's id is {shown}; it must end in “_action”, “_aware” or “_judge”."
+        fields.refuse(f"{place}.question_id", message, "Correct it.")
+        return ""
+    own_id = fields.data.get("story_id")
+    if story != (own_id.strip() if isinstance(own_id, str) else own_id):
+        message = f"The question {quote(str(question_id)[:100])} belongs to another story."
+        fields.refuse(f"{place}.question_id", message, "Begin its id with the story's id.")
+    return kind
+
+
+def _texts(fields: Fields, question: dict[str, Any], place: str, limit: int) -> tuple[str, str, str]:
+    """Return the question, the right answer and the wrong one."""
+
+    def text(name: str, most: int) -> str:
+        value = question.get(name)
+        if isinstance(value, str):
+            return fields.check(f"{place}.{name}", value, most)
+        remedy = "Add it as a text in double quotes."
+        fields.refuse(f"{place}.{name}", "The text is missing.", remedy)
+        return ""
+
+    return (text("question", limit), text("answer_correct", MAX_ACTION), text("answer_incorrect", MAX_ACTION))
+
+
+def _check_flat_fields(fields: Fields, asked: Asked) -> None:
+    """Check that question and actions in fields of their own are the same."""
+    for name in ("question", "action_unaware", "action_aware"):
+        value = fields.optional_text(name, MAX_QUESTION)
+        other = getattr(asked, name)
+        if value and other and value != other:
+            message = f"The field differs from the one in “questions”: {quote(value)}."
+            fields.refuse(name, message, "Keep one of the two.")
 
 
 def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:

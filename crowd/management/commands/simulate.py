@@ -3,7 +3,6 @@ import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import urllib3
 from django.conf import settings
@@ -18,8 +17,8 @@ from crowd.behaviour import Behaviour, Population
 from crowd.browser import NotLoopback, loopback_origin
 from crowd.knowledge import truth_of
 from crowd.report import AnnotatorOutcome, Report
-from crowd.run import Limits, run as run_crowd
-from recruitment.links import personal_link
+from crowd.run import Settings, run as run_crowd
+from recruitment.links import personal_path
 from tomannot import clock
 
 SAMPLE_TRUTH = settings.BASE_DIR / "sample_study" / "truth.json"
@@ -27,16 +26,6 @@ DEFAULTS = Behaviour()
 PEOPLE = Population()
 Chosen = TypeVar("Chosen", Population, Behaviour)
 MOST_PEOPLE = 10_000
-SETTINGS: dict[str, tuple[type, Any]] = {
-    "truth": (Path, None),
-    "valid": (float, 0.6),
-    "concurrency": (int, 8),
-    "max-seconds": (float, 600.0),
-    "pace": (float, 0.0),
-    "stories-each": (int, None),
-    "late-seconds": (float, None),
-}
-"""Options with their kinds and defaults."""
 PROBABILITIES = {
     "careful": PEOPLE.careful,
     "declines": PEOPLE.declines,
@@ -55,8 +44,13 @@ class Command(ActionCommand):
         parser.add_argument("--base-url", required=True, metavar="URL")
         parser.add_argument("--annotators", required=True, type=int, metavar="N")
         parser.add_argument("--seed", required=True, type=int, metavar="S")
-        for name, (kind, default) in SETTINGS.items():
-            parser.add_argument(f"--{name}", type=kind, default=default, metavar=kind.__name__.upper())
+        parser.add_argument("--truth", type=Path, metavar="PATH")
+        parser.add_argument("--valid", type=float, default=0.6, metavar="FLOAT")
+        parser.add_argument("--concurrency", type=int, default=8, metavar="INT")
+        parser.add_argument("--max-seconds", type=float, default=600.0, metavar="FLOAT")
+        parser.add_argument("--pace", type=float, default=0.0, metavar="FLOAT")
+        parser.add_argument("--stories-each", type=int, metavar="INT")
+        parser.add_argument("--late-seconds", type=float, metavar="FLOAT")
         for name, default in PROBABILITIES.items():
             parser.add_argument(f"--{name}", type=float, default=default, metavar="P")
         parser.add_argument("--json", action="store_true")
@@ -81,25 +75,24 @@ class Command(ActionCommand):
         sample = SAMPLE_TRUTH.parent / study.protocol_name / SAMPLE_TRUTH.name
         table = _read_truth(options["truth"] or (sample if sample.exists() else SAMPLE_TRUTH))
         truth = truth_of(study, table=table, valid=options["valid"], seed=options["seed"])
+        named = ("seed", "pace", "stories_each", "concurrency", "max_seconds")
+        run_settings = Settings(
+            truth=truth,
+            population=_chosen(PEOPLE, options),
+            behaviour=_chosen(DEFAULTS, options),
+            **{name: options[name] for name in named},
+        )
         people = _people(study, options["annotators"])
-        links = [_at(options["base_url"], personal_link(enrollment)) for enrollment in people]
+        origin = loopback_origin(options["base_url"])
+        links = [f"{origin}{personal_path(enrollment)}" for enrollment in people]
         try:
             report = run_crowd(
-                links,
-                base_url=options["base_url"],
-                seed=options["seed"],
-                truth=truth,
-                population=_chosen(PEOPLE, options),
-                behaviour=_chosen(DEFAULTS, options),
-                limits=Limits(concurrency=options["concurrency"], max_seconds=options["max_seconds"]),
-                pace=options["pace"],
-                stories_each=options["stories_each"],
-                progress=self._progress,
+                links, base_url=options["base_url"], settings=run_settings, progress=self._progress
             )
         except KeyboardInterrupt as error:
             raise CommandError("Stopped. All answers so far are stored.", returncode=130) from error
         as_json = json.dumps(report.as_json(), ensure_ascii=False, indent=2)
-        self.stdout.write(as_json if options["json"] else "\n".join(_lines(report)))
+        self.stdout.write(as_json if options["json"] else self.text(report=report))
         if report.errors_total:
             raise CommandError(f"{report.errors_total} errors; see above.")
 
@@ -136,7 +129,6 @@ def _people(study: Study, count: int) -> list[Enrollment]:
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Raise ``CommandError`` (wrong usage) for impossible values."""
     wrong = []
     try:
         loopback_origin(options["base_url"])
@@ -173,38 +165,6 @@ def _read_truth(path: Path) -> dict[str, dict[str, str]]:
     return table
 
 
-def _at(base_url: str, link: str) -> str:
-    """Return the link with the running server's origin instead of PUBLIC_URL's."""
-    parts = urlsplit(link)
-    return f"{loopback_origin(base_url)}{parts.path}"
-
-
 def _chosen(defaults: Chosen, options: dict[str, Any]) -> Chosen:
-    """Return the defaults with the options of the same names."""
     names = [field.name for field in dataclasses.fields(defaults) if field.name in options]
     return dataclasses.replace(defaults, **{name: options[name] for name in names})
-
-
-def _lines(report: Report) -> list[str]:
-    people = ", ".join(f"{count} {outcome}" for outcome, count in report.people.items())
-    lines = [
-        f"{sum(report.people.values())} people in {report.seconds:.1f} s: {people}.",
-        *(f"  {count} were told: {ending}" for ending, count in report.endings.items()),
-        f"{report.tests_handed_in} tests handed in, {report.votes:,} votes with a receipt "
-        f"({report.votes_per_second:.1f} per second).",
-        f"{report.submitted_twice} forms sent twice, {report.same_receipt_twice} of them with the same "
-        f"receipt; {report.incomplete} sent incomplete first; {report.late} sent late; "
-        f"{report.came_back} returns after leaving.",
-        *(f"  {count} receipts remarked: {remark}" for remark, count in report.remarks.items()),
-    ]
-    if report.submit_p50_ms is not None:
-        lines.append(
-            f"Submitting took {report.submit_p50_ms} ms in the median, {report.submit_p95_ms} ms at "
-            "the 95th percentile."
-        )
-    if report.without_receipt:
-        lines.append(f"{report.without_receipt} submissions got no receipt.")
-    if report.errors_total:
-        lines.append(f"{report.errors_total} errors:")
-        lines += [f"  {error}" for error in report.errors]
-    return lines

@@ -29,7 +29,6 @@ class Command(ActionCommand):
         self._say(study, as_json=options["json"])
 
     def _owner(self, name: str | None) -> User | None:
-        """Return the account that will own the study."""
         if not name:
             return None
         owner = User.objects.filter(username=name, is_active=True).first()
@@ -54,14 +53,4 @@ class Command(ActionCommand):
             facts |= {"votes_per_story": study.votes_per_story, "contact": study.contact}
             self.stdout.write(json.dumps(facts))
             return
-        self.stdout.write(
-            f"“{study.slug}” is created as a draft: {stories['main']} stories, "
-            f"{stories['qualification']} test stories, contact {study.contact}."
-        )
-        if study.contact.endswith("@localhost"):
-            self.stdout.write(
-                f"Note: nobody reads {study.contact}. Give --contact, or set DEFAULT_FROM_EMAIL."
-            )
-        if not stories["main"]:
-            self.stdout.write(f"Next: manage.py import_stories {study.slug} FILE…")
-        self.stdout.write(f"Then: manage.py open_study {study.slug}, and manage.py invite {study.slug}")
+        self.stdout.write(self.text(study=study, stories=stories))

@@ -28,7 +28,7 @@ from annotation.management.base import ActionCommand
 from annotation.models import Study
 from dashboard.actions import load_sample_study
 from dashboard.settings.sample_study import DEFAULT_SAMPLE, SAMPLES
-from recruitment.links import personal_link
+from recruitment.links import personal_path
 from tomannot import clock, embedded, web_server
 from tomannot.embedded.locks import FileLock
 from tomannot.embedded.system import last_lines
@@ -68,7 +68,7 @@ class Command(ActionCommand):
         try:
             with stop_signals():
                 self._prepare_site()
-                credentials = self._prepare_study(address, options["study"])
+                facts = self._prepare_study(options["study"])
                 connections.close_all()
                 with Supervisor(
                     programs(port),
@@ -82,11 +82,9 @@ class Command(ActionCommand):
                     if port != FIRST_PORT and not options["port"]:
                         self._say(f"port {FIRST_PORT} is taken, so it is port {port}")
                     self.stdout.write("")
-                    self.stdout.write(credentials)
-                    self.stdout.write(f"Logs:            {supervisor.logs}/*.log\n")
-                    if mail_into_files():
-                        self.stdout.write(f"Mails:           files in {mail_directory()}, none is sent\n")
-                    self.stdout.write("Ctrl-C stops everything.\n")
+                    mails = mail_directory() if mail_into_files() else None
+                    said = self.text(address=address, logs=supervisor.logs, mails=mails, **facts)
+                    self.stdout.write(said)
                     self.stdout.flush()
                     supervisor.watch()
         except Stop as stop:
@@ -110,27 +108,23 @@ class Command(ActionCommand):
             call_command("collectstatic", interactive=False, verbosity=0)
             collected.write_text(fingerprint)
 
-    def _prepare_study(self, address: str, name: str) -> str:
-        """Load the sample study with accounts and links. Return the text that describes them."""
+    def _prepare_study(self, name: str) -> dict[str, Any]:
+        """Load the sample study with an account and links. Return the facts that they are found by."""
         self._say("preparing the sample study")
         now = clock.now()
         study = load_sample_study(now=now, name=name)
         password = secrets.token_urlsafe(12)
         ensure_researcher(username=RESEARCHER, password=password)
-        lines = [
-            f"Front page:      {address}/",
-            f"Researchers:     {address}{reverse('dashboard:overview', args=[study.slug])}",
-            f"Back office:     {address}{reverse('admin:index')}",
-            f"  sign in as     {RESEARCHER}",
-            f"  password       {password}   (new at every start)",
-            "Annotators, one personal link each:",
-        ]
-        if study.gate == Study.Gate.READY:
-            key = reverse("dashboard:answer_key", args=[study.slug, FIRST_ROUND])
-            lines.insert(2, f"Test's answers:  {address}{key}")
         invited = invite(study=study, count=LINKS, by=None, now=now)
-        lines += [f"  {address}{urlsplit(personal_link(enrollment)).path}" for enrollment in invited]
-        return "\n".join(lines) + "\n"
+        key = reverse("dashboard:answer_key", args=[study.slug, FIRST_ROUND])
+        return {
+            "overview": reverse("dashboard:overview", args=[study.slug]),
+            "answer_key": key if study.gate == Study.Gate.READY else None,
+            "back_office": reverse("admin:index"),
+            "researcher": RESEARCHER,
+            "password": password,
+            "links": [personal_path(enrollment) for enrollment in invited],
+        }
 
     def _say(self, line: str) -> None:
         self.stdout.write(f"demo: {line}")
@@ -202,7 +196,6 @@ def wait_for_answer(supervisor: Supervisor, url: str, *, host: str) -> None:
 
 
 def free_port() -> int:
-    """Return the first free port from 8000 on."""
     for port in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

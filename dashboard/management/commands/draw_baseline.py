@@ -51,12 +51,11 @@ class Command(ActionCommand):
         if options["json"]:
             self.stdout.write(json.dumps(_facts(study, admission)))
             return
-        for line in _lines(study, plan, admission):
-            self.stdout.write(line)
+        facts = {"study": study, "sample": study.baseline_sample, "plan": plan, "admission": admission}
+        self.stdout.write(self.text(**facts, by_test=plan.who is Who.QUALIFIED))
 
 
 def _plan(source: Study, options: dict[str, Any]) -> BaselinePlan:
-    """Return the plan that the arguments describe. Raise ``CommandError`` for wrong usage."""
     wrong = [
         f"--{name}: give at least 1."
         for name in ("per-scenario", "votes")
@@ -110,30 +109,3 @@ def _facts(study: Study, admission: Admission) -> dict[str, Any]:
         "excluded": len(admission.excluded),
         "qualified_remaining": admission.remaining,
     }
-
-
-def _lines(study: Study, plan: BaselinePlan, admission: Admission) -> list[str]:
-    sample = study.baseline_sample
-    lines = [
-        f"“{study.slug}” is created as a draft ({study.get_environment_display()}): {sample.questions} "
-        f"questions about {sample.stories} stories, seed {sample.seed}."
-    ]
-    lines += [
-        f"  {name} has {have} stories, fewer than {plan.per_scenario}: all are taken."
-        for name, have in sorted(sample.short.items())
-    ]
-    if sample.repeated_cores:
-        lines.append(f"  {sample.repeated_cores} stories stand beside another severity of the same core.")
-    seen = f"{len(admission.viewers)} people were shown some of these stories; "
-    lines.append(seen + ("they are excluded." if admission.excluded else "they may take part."))
-    if plan.who is Who.QUALIFIED:
-        lines.append(
-            f"{admission.remaining} people qualified in “{sample.release.study.slug}” may take part."
-        )
-    if not plan.consent:
-        lines.append(
-            "The consent text is that of the released study: read whether it fits answering questions."
-        )
-    invite = f"invite {study.slug}" + (" --qualified" if plan.who is Who.QUALIFIED else "")
-    lines.append(f"Then: manage.py open_study {study.slug}, and manage.py {invite}")
-    return lines

@@ -1,5 +1,3 @@
-"""Publish a release of a study from the command line."""
-
 import argparse
 import json
 import time

@@ -13,25 +13,24 @@ from accounts.models import User
 from annotation import actions
 from annotation.errors import StudyNotReady
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.rights import (
     CHANGE_ALL,
     CREATE,
     Right,
+    by_and_now,
     form_page,
     read_page,
     rights_in,
     signed_in,
     write_page,
 )
-from annotation.views.common import number
 from dashboard.actions import move_study
 from dashboard.charts.catalogue import CHARTS, chart_called
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file
 from dashboard.overview import queries
 from dashboard.overview.checklist import GapsNotAccepted, checklist, proxies_step
-from dashboard.overview.queries import waiting
-from dashboard.people.detail import story_address
 from dashboard.recruitment.study_state import OPEN, STUDY_MOVES, linked_campaigns, turning_away
 from publishing.human_baseline.drawing import has_questions
 from publishing.models import Deposit, Release
@@ -48,7 +47,7 @@ ASKED = "asked"
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's overview: of a draft its checklist. htmx polls the live part alone."""
     rights, is_draft = rights_in(request.user, study), study.state == Study.State.DRAFT
-    context: dict[str, Any] = {"study": study} if is_draft else _now(request, study)
+    context: dict[str, Any] = {} if is_draft else _now(study)
     if getattr(request, "htmx", False) and not is_draft:
         return render(request, "dashboard/overview/_now.html", context)
     context |= {
@@ -71,19 +70,17 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
 def release_lease(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Give the story that somebody holds to others at once."""
     with ErrorsAsMessages(request):
-        actions.release_lease(study=study, assignment_id=number, by=signed_in(request), now=clock.now())
+        actions.release_lease(study=study, assignment_id=number, **by_and_now(request))
         messages.success(request, _("The story is released to others."))
     return redirect("dashboard:overview", slug=study.slug)
 
 
-def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _now(study: Study) -> dict[str, Any]:
     """Return the context of the live part: figures, participants, votes, leases."""
     now = clock.now()
     found, underway = store.refreshed(study, now=now)
     document = found.document if found else None
     leases, shares = queries.leases_of(study, now=now), queries.people_of(study)
-    for row in leases["rows"]:
-        row["address"] = story_address(study, row["story_id"])
     context = {
         "figures": found,
         "underway": underway,
@@ -92,8 +89,7 @@ def _now(request: HttpRequest, study: Study) -> dict[str, Any]:
         "people": shares,
         "nobody_invited": not shares[0].value,
         "leases": leases,
-        "waiting": waiting(study, document),
-        "may_release": Right.CHANGE in rights_in(request.user, study),
+        "waiting": queries.waiting(study, document),
     }
     if document:
         context |= {
@@ -121,11 +117,10 @@ def change_state(request: HttpRequest, study: Study, move: str) -> HttpResponse:
         moved = move_study(
             study=study,
             move=move,
-            campaigns={number(text) for text in request.POST.getlist("campaign")},
+            campaigns={number_in(text) for text in request.POST.getlist("campaign")},
             accepted=request.POST.getlist("accepted"),
             planned_filter=request.POST.get("filter", ""),
-            by=signed_in(request),
-            now=clock.now(),
+            **by_and_now(request),
         )
         for one in moved:
             said = {"number": one.number, "state": one.get_state_display()}
@@ -170,7 +165,6 @@ def _actions(
 
 
 def _next_step(study: Study, document: dict[str, Any] | None) -> str:
-    """Return the name of the suggested action."""
     verdicts = document["verdicts"] if document else {}
     if study.state == Study.State.CLOSED or (verdicts.get("stories") and not verdicts["incomplete"]):
         return "publish"

@@ -26,12 +26,6 @@ from recruitment.actions import invite_by_mail
 from recruitment.errors import NotQueued
 from recruitment.links import personal_link
 
-TESTS = {
-    "passed": gettext_lazy("passed"),
-    "failed": gettext_lazy("not passed"),
-    "begun": gettext_lazy("begun"),
-}
-
 
 class SearchForm(forms.Form):
     """Filters of the list."""
@@ -64,15 +58,12 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     form = SearchForm(request.GET)
     search = form.search()
     page = people_page(study, search)
-    if len(page.rows) == 1 and page.rows[0].enrollment.pseudonym == search.name:
+    if len(page.rows) == 1 and page.rows[0].pseudonym == search.name:
         return redirect("dashboard:person", slug=study.slug, pseudonym=search.name)
     wanted = {name: value for name, value in form.cleaned_data.items() if value and name != "before"}
     context = {
         "form": form,
         "page": page,
-        "rows": [
-            (row, TESTS.get(row.test, ""), [flags.title(flag) for flag in row.flags]) for row in page.rows
-        ],
         "has_test": study.gate != Study.Gate.NOT_REQUIRED,
         "next": "?" + urlencode(wanted | {"before": page.next}) if page.next else "",
         "first": "?" + urlencode(wanted) if search.before else "",
@@ -101,7 +92,9 @@ class MailForm(forms.Form):
     def clean_addresses(self) -> list[str]:
         given: list[str] = self.cleaned_data["addresses"].replace(",", " ").replace(";", " ").split()
         if len(given) > MOST_AT_ONCE:
-            raise forms.ValidationError(_("Invite %(most)s people at once at most.") % {"most": MOST_AT_ONCE})
+            raise forms.ValidationError(
+                _("Invite at most %(most)s participants at once.") % {"most": MOST_AT_ONCE}
+            )
         return given
 
 
@@ -119,7 +112,8 @@ def invite(request: HttpRequest, study: Study) -> HttpResponse:
     mail = MailForm(request.POST if do == "mail" else None, initial={"language": get_language()})
     answered = None
     if do == "links" and links.is_valid():
-        answered = _invite(request, study, links.cleaned_data["count"])
+        given = {"count": links.cleaned_data["count"], "token": form_token(request)}
+        answered = _to_links(study, actions.invite(study=study, **given, **by_and_now(request)))
     elif do == "qualified":
         answered = _invite_qualified(request, study)
     elif do == "mail" and mail.is_valid():
@@ -162,18 +156,13 @@ def invited_links(request: HttpRequest, study: Study, batch: str) -> HttpRespons
     return render(request, "dashboard/people/invited_links.html", context)
 
 
-def _invite(request: HttpRequest, study: Study, count: int) -> HttpResponse:
-    invited = actions.invite(study=study, count=count, token=form_token(request), **by_and_now(request))
-    return _to_links(study, invited[0].created_at)
-
-
 def _invite_qualified(request: HttpRequest, study: Study) -> HttpResponse:
     with ErrorsAsMessages(request):
         invited = actions.invite_qualified(
             study=study, most=MOST_AT_ONCE, token=form_token(request), **by_and_now(request)
         )
         if invited:
-            return _to_links(study, invited[0].created_at)
+            return _to_links(study, invited)
         messages.info(request, _("All participants qualified there are already invited."))
     return redirect("dashboard:invite", slug=study.slug)
 
@@ -197,9 +186,9 @@ def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | 
     return redirect("dashboard:people", slug=study.slug)
 
 
-def _to_links(study: Study, at: datetime) -> HttpResponse:
-    """Redirect to the links of the batch invited at this moment. The address reveals no link."""
-    batch = signing.dumps(at.isoformat(), salt=_salt(study))
+def _to_links(study: Study, invited: Sequence[Enrollment]) -> HttpResponse:
+    """Redirect to the links of a batch, known by its moment. The address reveals no link."""
+    batch = signing.dumps(invited[0].created_at.isoformat(), salt=_salt(study))
     return redirect("dashboard:invited_links", slug=study.slug, batch=batch)
 
 

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _, ngettext
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from annotation import actions, rules
 from annotation.actions.enrollments import LONGEST_REASON, check_reason
@@ -15,20 +16,10 @@ from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
-from dashboard.figures import store, tables
+from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number
-from dashboard.people.detail import (
-    NARROWED,
-    answer_rows,
-    failed_checks,
-    ids_of_checks,
-    may_have_link,
-    memberships_of,
-    narrowed,
-    retaking_of,
-    story_address,
-    suspension_of,
-)
+from dashboard.people import detail
+from dashboard.people.listing import progress_of
 from dashboard.qualification.figures import attempts_of
 from dashboard.queries import get_enrollment
 from dashboard.recruitment.queries import earned_by
@@ -50,7 +41,7 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     closed = closed_texts(signed_in(request))
     rights = rights_in(request.user, study)
     may_know = Right.CHANGE in rights  # the accepted answers
-    failed, more_failed = failed_checks(enrollment, closed=closed) if may_know else ([], 0)
+    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_know else ([], 0)
     context = {
         "pseudonym": pseudonym,
         "enrollment": enrollment,
@@ -58,11 +49,14 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "failed": failed,
         "more_failed": more_failed,
         "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
-        "memberships": memberships_of(enrollment),
+        "memberships": detail.memberships_of(enrollment),
+        "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
+        "given_stories": enrollment.assignments.filter(given=True).select_related("story").order_by("pk"),
         "earned": earned_by(enrollment),
         "figures": found,
         "underway": underway,
         "everybody": document["everybody"] if document else None,
+        "rules": flags,
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
         **_answers(request, enrollment, rights, closed),
@@ -73,19 +67,18 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
 def _answers(
     request: HttpRequest, enrollment: Enrollment, rights: frozenset[Right], closed: frozenset[str]
 ) -> dict[str, Any]:
-    """Return a page of the answers that pass the filter, and the filters the reader may choose."""
     may_change = Right.CHANGE in rights
-    choices = {to: label for to, label in NARROWED.items() if to != "checks" or may_change}
+    choices = {to: label for to, label in detail.NARROWED.items() if to != "checks" or may_change}
     page, only = page_number(request), request.GET.get("only", "")
     only = only if only in choices else ""
-    shown_answers = narrowed(enrollment, only, may_change=may_change, closed=closed)
+    shown_answers = detail.narrowed(enrollment, only, may_change=may_change, closed=closed)
     votes, more = recent_votes(enrollment, page=page, only=shown_answers)
     # Only members who may know the accepted answers see who passed a check: a passed answer reveals them.
     checks = CheckResult.objects.filter(vote__in=votes if may_change else ())
     open_ones = checks.exclude(key__story__text_hash__in=list(closed))
     results = dict(open_ones.values_list("vote", "passed"))
     return {
-        "answers": answer_rows(enrollment.study, enrollment, votes, results),
+        "answers": detail.answer_rows(enrollment.study, enrollment, votes, results),
         "page": page,
         "only": only,
         "narrowed": choices.items(),
@@ -94,19 +87,13 @@ def _answers(
 
 
 def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any]:
-    """Return the participant's standing, and what the reader may do about it."""
     may_change = Right.CHANGE in rights
     return {
-        "may_exclude": may_change,
         "standing": exclusion_in_force(enrollment),
-        "suspension": suspension_of(enrollment),
+        "suspension": detail.suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
-        "told": _(
-            "We have paused your part in this study and would like to talk with you about it. What you gave "
-            "is kept and credited. Please write to us."
-        ),
         "longest": LONGEST_REASON,
-        "may_renew_link": may_change and may_have_link(enrollment),
+        "may_renew_link": may_change and detail.may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
     }
 
@@ -114,16 +101,15 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
 def _person(
     study: Study, document: dict[str, Any], own: dict[str, Any], closed: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the participant's figures, with each flag's evidence as (story id, address).
+    """Return the participant's figures, with each flag's evidence: ids of stories.
 
     Checks that are closed to the reader are left out: a failed one reveals the accepted answers.
     """
     everybody = document["everybody"]
     row = tables.person_row(study, everybody["median_seconds"], own, everybody=everybody["options"])
-    secret = ids_of_checks(study, closed)
+    secret = detail.ids_of_checks(study, closed)
     for flag in row["flagged"]:
-        named = [story_id for story_id in flag["evidence"] if story_id not in secret]
-        flag["stories"] = [(story_id, story_address(study, story_id)) for story_id in named]
+        flag["stories"] = [story_id for story_id in flag["evidence"] if story_id not in secret]
     return row
 
 
@@ -152,7 +138,7 @@ def persons_link(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
         if request.POST.get("do") != "renew":
             send_link(enrollment=enrollment, by=signed_in(request))
             messages.success(request, _("Their link is on its way to them."))
-        elif may_have_link(enrollment):
+        elif detail.may_have_link(enrollment):
             enrollment = actions.revoke_link(enrollment=enrollment, **by_and_now(request))
             context = {"pseudonym": pseudonym, "link": personal_link(enrollment)}
             return render(request, "dashboard/people/new_link.html", context)
@@ -168,7 +154,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
     """Put a participant into one of the study's groups on a platform, or take them out."""
     enrollment = get_enrollment(study, pseudonym)
     asked = (request.POST.get("platform", ""), request.POST.get("kind", ""))
-    found = next((group for group in memberships_of(enrollment) if group.key == asked), None)
+    found = next((group for group in detail.memberships_of(enrollment) if group.key == asked), None)
     with ErrorsAsMessages(request):
         if found:
             set_membership(
@@ -202,34 +188,19 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "earlier": enrollment.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
         "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
         "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
-        "told": _(
-            "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
-            "If you have a question about this, please write to us."
-        ),
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/people/exclude.html", context)
 
 
 def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
-    """Do what the form says and return what came of it."""
     by, now, reason = signed_in(request), clock.now(), request.POST.get("reason", "")
     if request.POST.get("do") != "readmit":
         told = request.POST.get("told", "")
         actions.exclude_annotator(enrollment=enrollment, reason=reason, told=told, by=by, now=now)
         return _("Excluded. Their votes are kept, and their slots go to others.")
     done = actions.readmit_annotator(enrollment=enrollment, reason=reason, by=by, now=now)
-    counting = ngettext(
-        "Readmitted: %(votes)s vote counts again.", "Readmitted: %(votes)s votes count again.", done.counting
-    ) % {"votes": done.counting}
-    if not done.displaced:
-        return counting
-    displaced = ngettext(
-        "The slot of %(votes)s was filled in the meantime: it is surplus.",
-        "The slots of %(votes)s were filled in the meantime: they are surplus.",
-        done.displaced,
-    ) % {"votes": done.displaced}
-    return f"{counting} {displaced}"
+    return render_to_string("dashboard/people/readmitted.txt", {"done": done}).strip()
 
 
 @form_page(post=Right.CHANGE)
@@ -240,7 +211,7 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         context = {
             "person": enrollment,
             "pseudonym": pseudonym,
-            "retaking": retaking_of(enrollment),
+            "retaking": detail.retaking_of(enrollment),
             "longest": LONGEST_REASON,
         }
         return render(request, "dashboard/people/tests.html", context)

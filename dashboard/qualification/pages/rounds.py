@@ -10,15 +10,14 @@ from django.utils.translation import gettext as _, ngettext
 
 from accounts.errors import DomainError
 from accounts.models import User
-from annotation.errors import InvalidKey
 from annotation.forms import form_context, instructions_context
 from annotation.models import Membership, Story, Study
+from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
-from dashboard.http import ErrorsAsMessages, number_in, render_form
-from dashboard.qualification.acceptable_options import closed_notice
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.figures import alone_of, chosen_in, first_turns, notes_of, practised_in, rows_of
-from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm
+from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm, closed_notice
 from qualification import actions
 from qualification.experts import (
     closed_rounds,
@@ -57,9 +56,9 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
         messages.info(request, why_not)
         return redirect("dashboard:qualification", slug=study.slug)
     form = RoundForm(study, request.POST if request.method == "POST" else None, initial=_like(request, study))
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         said = dict(form.cleaned_data)
-        try:
+        with ErrorsInForm(form):
             made = actions.create_round(
                 study=study, story_ids=said.pop("stories"), **by_and_now(request), **said
             )
@@ -67,8 +66,6 @@ def new_round(request: HttpRequest, study: Study) -> HttpResponse:
                 request, _("Round %(number)s is created. Set its key next.") % {"number": made.number}
             )
             return redirect("dashboard:round", slug=study.slug, number=made.number)
-        except DomainError as error:
-            form.add_error(None, str(error))
     return render_form(request, "dashboard/qualification/new_round.html", {"form": form})
 
 
@@ -123,10 +120,9 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     key = KeyForms(found, sent, is_fixed=frozen or Right.CHANGE not in rights)
     if request.method == "POST" and key.are_valid():
-        refused = _save(request, found, key)
-        if refused is None:
+        with ErrorsInForm(key.note):
+            _save(request, found, key)
             return redirect("dashboard:round", slug=study.slug, number=number)
-        key.note.add_error(None, refused)
     context = {
         "round": found,
         "key": key,
@@ -139,7 +135,6 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 
 def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, Any]:
-    """Return what the round's page shows to this reader."""
     own = review_of(round, reader)
     is_asked = own is not None and own.dismissed_at is None
     is_closed = round.pk in closed_rounds(reader)
@@ -169,21 +164,15 @@ def _context(round: Round, reader: User, rights: frozenset[Right]) -> dict[str, 
         "is_closed": is_closed,
         "keys": _keys(round, with_answers=may_change and not is_closed),
         "attempts": attempts,
-        "may_change": may_change,
         "may_compare": not is_closed and (may_change or is_asked) and not why_undecided(round),
     }
 
 
-def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
-    """Save the key. Return what is wrong with it, or None."""
+def _save(request: HttpRequest, round: Round, key: KeyForms) -> None:
+    """Save the key, and say what became of the round and of the others. Raise ``DomainError``."""
     newcomers = Round.objects.filter(study=round.study_id, state=Round.State.ACTIVE)
     before = set(newcomers)
-    try:
-        made = actions.set_answer_key(round=round, **by_and_now(request), **key.arguments())
-    except InvalidKey as error:
-        return " ".join(error.problems)
-    except DomainError as error:
-        return str(error)
+    made = actions.set_answer_key(round=round, **by_and_now(request), **key.arguments())
     messages.success(request, _("Version %(version)s of the key is saved.") % {"version": made.version})
     if Study.objects.get(pk=round.study_id).gate == Study.Gate.NOT_REQUIRED:
         messages.info(request, _("The study requires no test, so nobody takes the round."))
@@ -193,7 +182,6 @@ def _save(request: HttpRequest, round: Round, key: KeyForms) -> str | None:
             request,
             _("Round %(number)s is retired: newcomers no longer take it.") % {"number": retired.number},
         )
-    return None
 
 
 def _do(request: HttpRequest, round: Round) -> str:

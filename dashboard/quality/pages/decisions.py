@@ -4,37 +4,30 @@ Where a filter selects stories, experts decide about a story without seeing its 
 more than half of the participants is the label, they decide about those that have none, beside the answers.
 """
 
-import enum
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, TextChoices
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation import actions
 from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
+from annotation.protocols.base import Resolution
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
+from dashboard.quality.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
 from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
-from dashboard.stories.queries import (
-    LOOKED_AT,
-    OUTCOMES,
-    ListedStory,
-    listed,
-    objected_to,
-    standing_decisions,
-)
+from dashboard.stories.queries import LOOKED_AT, OUTCOMES, ListedStory, listed, objected_to
+from dashboard.stories.tables import tables_of
 from publishing.filters import Outcome
 
 JUDGED = 100
@@ -46,62 +39,66 @@ MANY = 500
 """Decisions; comparing more with the votes is too slow for a page."""
 
 
-class Queue(enum.StrEnum):
+class Queue(TextChoices):
     """The reason for giving a story to an expert."""
 
-    SPLIT = "split"
-    DROPPED = "dropped"
-    LINT = "lint"
-    UNDECIDED = "undecided"
+    SPLIT = "split", gettext_lazy("stories decided by one vote")
+    DROPPED = "dropped", gettext_lazy("stories that the filter drops")
+    LINT = "lint", gettext_lazy("stories with a lint warning")
+    UNDECIDED = "undecided", gettext_lazy("stories with undecided labels")
+    UNRECONCILED = "unreconciled", gettext_lazy("stories whose lists are to be reconciled")
 
 
-QUEUES: dict[Queue, Promise] = {
-    Queue.SPLIT: gettext_lazy("stories decided by one vote"),
-    Queue.DROPPED: gettext_lazy("stories that the filter drops"),
-    Queue.LINT: gettext_lazy("stories with a lint warning"),
-    Queue.UNDECIDED: gettext_lazy("stories with undecided labels"),
+QUEUES_OF: dict[Resolution, tuple[Queue, ...]] = {
+    "filter": (Queue.SPLIT, Queue.DROPPED, Queue.LINT),
+    "majority": (Queue.UNDECIDED,),
+    "reconciled": (Queue.UNRECONCILED,),
+    "mean": (),
 }
+"""The queues of studies by the resolution of their protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The next story to decide about; without one, ``further`` is where to search on (empty: at the end)."""
-
-    story: Story | None
-    further: str = ""
+def _standing(study: Study) -> QuerySet[Adjudication]:
+    return Adjudication.objects.filter(story__study=study).standing()
 
 
-def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> Step:
-    """Return the next main story, by id, in the queue that no expert has decided about."""
-    stories = Story.objects.filter(study=study, story_id__gt=after).main().order_by("story_id")
-    window = list(stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT])
-    stories = stories.filter(story_id__lte=window[0]) if window else stories
-    if queue == Queue.UNDECIDED:
-        return _judged(study, queue, stories.filter(has_free_slot=False)) or Step(
-            None, window[0] if window else ""
-        )
+def next_to_decide(study: Study, queue: Queue, *, after: str = "") -> tuple[Story | None, str]:
+    """Return the next main story, by id, in the queue that no expert has decided about.
+
+    Without one, the text is the id after which to search on; empty at the end.
+    """
+    stories = Story.objects.filter(study=study, story_id__gt=after).wanted().order_by("story_id")
+    window = stories.values_list("story_id", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+    stories = stories.filter(story_id__lte=window) if window else stories
     undecided = stories.filter(~Exists(Adjudication.objects.filter(story=OuterRef("pk"))))
-    if queue == Queue.LINT:
+    found, stopped = None, ""
+    if queue in (Queue.UNDECIDED, Queue.UNRECONCILED):
+        found, stopped = _judged(study, queue, stories.filter(has_free_slot=False))
+    elif queue == Queue.LINT:
         found = undecided.filter(Exists(LintFinding.objects.filter(story=OuterRef("pk")))).first()
-        return Step(found, "" if found or not window else window[0])
-    return _judged(study, queue, objected_to(undecided)) or Step(None, window[0] if window else "")
+    else:
+        found, stopped = _judged(study, queue, objected_to(undecided))
+    return found, "" if found else stopped or window or ""
 
 
-def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> Step | None:
-    """Return the first story that the votes put into the queue, or None if there is none."""
+def _judged(study: Study, queue: Queue, stories: QuerySet[Story]) -> tuple[Story | None, str]:
+    """Return the first story that the votes put into the queue, or the id where the search stopped early."""
     last, looked = "", 0
     while batch := list(stories.filter(story_id__gt=last)[:JUDGED]):
         for story, is_wanted in zip(batch, _wanted(study, queue, batch), strict=True):
             if is_wanted:
-                return Step(story)
+                return story, ""
         last, looked = batch[-1].story_id, looked + len(batch)
         if looked >= AT_MOST:
-            return Step(None, last)
-    return None
+            return None, last
+    return None, ""
 
 
 def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
     """Return, for each of these stories, whether its votes put it into the queue."""
+    if queue == Queue.UNRECONCILED:
+        tables = tables_of(study, stories)
+        return [tables[story.pk].waits for story in stories]
     if queue == Queue.UNDECIDED:
         labels = labels_of(study, stories)
         return [any(one.is_undecided and not one.stands for one in labels[story.pk]) for story in stories]
@@ -112,7 +109,7 @@ def _wanted(study: Study, queue: Queue, stories: Sequence[Story]) -> list[bool]:
 
 def decided(study: Study, *, most: int | None = None) -> list[tuple[Adjudication, ListedStory]]:
     """Return the standing decisions with their stories, the newest first; with ``most``, only so many."""
-    standing = list(standing_decisions(study).select_related("story", "by").order_by("-pk")[:most])
+    standing = list(_standing(study).select_related("story", "by").order_by("-pk")[:most])
     return list(zip(standing, listed(study, [decision.story for decision in standing]), strict=True))
 
 
@@ -134,29 +131,22 @@ SHOWN = 50
 """Decisions on the page, the newest first; the file has all."""
 COLUMNS = ("story_id", "decision", "filter", "filter_reason", "reason", "by", "at")
 LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "label", "reason", "by", "at")
-BUTTONS = (
-    (Adjudication.Verdict.VALID, "1", gettext_lazy("Valid")),
-    (Adjudication.Verdict.INVALID, "2", gettext_lazy("Not valid")),
-)
-"""Decision, keyboard key, button label."""
-
-
-def _is_about_labels(study: Study) -> bool:
-    return study.protocol.resolution == "majority"
 
 
 @read_page()
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
-    if _is_about_labels(study):
+    if study.protocol.resolution == "reconciled":
+        return reconciled_page(request, study, queue=Queue.UNRECONCILED)
+    if study.protocol.resolution == "majority":
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
-            "more": max(0, standing_decisions(study).count() - SHOWN),
+            "more": max(0, _standing(study).count() - SHOWN),
             "queue": Queue.UNDECIDED,
         }
         return render(request, "dashboard/quality/label_decisions.html", context)
     counted = sums(study)
-    number = standing_decisions(study).count()
+    number = _standing(study).count()
     dropped = next(row for row in counted if row[0] is Outcome.DROPPED)
     context = {
         "sums": [(OUTCOMES[outcome], valid, invalid) for outcome, valid, invalid in counted],
@@ -166,7 +156,7 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
         "more": max(0, number - SHOWN),
-        "queues": [(queue, QUEUES[queue]) for queue in _queues(study)],
+        "queues": [(queue, queue.label) for queue in QUEUES_OF[study.protocol.resolution]],
     }
     return render(request, "dashboard/quality/decisions.html", context)
 
@@ -174,7 +164,9 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
 @read_page()
 def decisions_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Return every standing decision as CSV, beside the filter's verdict so far or the votes for it."""
-    if _is_about_labels(study):
+    if study.protocol.resolution == "reconciled":
+        return csv_stream(request, f"{study.slug}-reconciled", columns_of(study), table_rows(study))
+    if study.protocol.resolution == "majority":
         return csv_stream(request, f"{study.slug}-decisions", LABEL_COLUMNS, _label_rows(study))
     rows = [
         {
@@ -195,7 +187,6 @@ def _who_and_when(decision: Adjudication) -> dict[str, str]:
 
 
 def _label_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield every standing decision about a label for the file, the newest first."""
     for story, decision, label in _decided_labels(study):
         yield {
             "story_id": story.story_id,
@@ -213,7 +204,7 @@ def _decided_labels(study: Study) -> Iterator[tuple[Story, Adjudication, Label]]
     """Yield the labels that experts decided, the newest first, reading the votes of some at a time."""
     last: int | None = None
     while True:
-        older = standing_decisions(study).exclude(question="").select_related("story").order_by("-pk")
+        older = _standing(study).exclude(question="").select_related("story").order_by("-pk")
         some = list((older.filter(pk__lt=last) if last else older)[:SHOWN])
         labels = labels_of(study, list({one.story_id: one.story for one in some}.values()))
         by_field = {(story, label.cell.field): label for story in labels for label in labels[story]}
@@ -232,13 +223,13 @@ def next_decision(request: HttpRequest, study: Study) -> HttpResponse:
     queue, after = _queue(request, study), request.GET.get("after", "")
     if queue is None or "\0" in after:  # PostgreSQL takes no such text
         return redirect("dashboard:decisions", slug=study.slug)
-    step = next_to_decide(study, queue, after=after)
-    if step.story:
-        here = reverse("dashboard:decide_story", args=[study.slug, step.story.story_id])
+    story, further = next_to_decide(study, queue, after=after)
+    if story:
+        here = reverse("dashboard:decide_story", args=[study.slug, story.story_id])
         return redirect(f"{here}?{urlencode({'queue': queue})}")
     context = {
-        "queue": QUEUES[queue],
-        "further": "?" + urlencode({"queue": queue, "after": step.further}) if step.further else "",
+        "queue": queue.label,
+        "further": "?" + urlencode({"queue": queue, "after": further}) if further else "",
     }
     return render(request, "dashboard/quality/no_decision.html", context)
 
@@ -250,37 +241,42 @@ def decide_story(request: HttpRequest, study: Study, story_id: str) -> HttpRespo
         raise Http404
     story = get_object_or_404(Story.objects.main(), study=study, story_id=story_id)
     story.study = study
+    if study.protocol.resolution == "reconciled":
+        return reconcile_story(request, study, story, following=_following(request, story))
     if request.method == "POST" and (saved := _decide(request, story)):
         return saved
-    protocol, queue = study.protocol, _queue(request, study)
     standing = list(Adjudication.objects.filter(story=story).select_related("by").order_by("-pk"))
     context = {
         "story": story,
-        "parts": protocol.parts(protocol.parse(story.content)),
         "adjudications": standing,
         "seen": standing[0].pk if standing else 0,
-        "buttons": BUTTONS,
         "longest": LONGEST_STATEMENT,
         "reason": request.POST.get("reason", ""),
-        "next": _next(study, queue, story_id) if queue else "",
+        "next": _following(request, story),
     }
-    if _is_about_labels(study):
-        context["labels"] = [
-            {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
-            for label in labels_of(study, [story])[story.pk]
-            if label.is_undecided
-        ]
-        return render(request, "dashboard/quality/decide_labels.html", context)
+    if study.protocol.resolution == "majority":
+        return render(request, "dashboard/quality/decide_labels.html", context | _labels(request, story))
     return render(request, "dashboard/quality/decide.html", context)
+
+
+def _labels(request: HttpRequest, story: Story) -> dict[str, Any]:
+    """Return the undecided labels of a story with what was chosen, and whether it has all its votes."""
+    labels = labels_of(story.study, [story])[story.pk]
+    undecided = [
+        {"label": label, "row": label.cell.row, "chosen": request.POST.get(label.cell.field, "")}
+        for label in labels
+        if label.is_undecided
+    ]
+    return {"labels": undecided, "is_complete": all(label.is_settled for label in labels)}
 
 
 def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
     """Record the decision of a form. Return None if it is refused, with a message: it is shown again."""
-    queue, study, given = _queue(request, story.study), story.study, request.POST.dict()
+    study, given = story.study, request.POST.dict()
     with ErrorsAsMessages(request, ValueError):
         shared: dict[str, Any] = {"story": story, "reason": given.get("reason", ""), **by_and_now(request)}
         shared["seen"] = int(given.get("seen", ""))
-        if _is_about_labels(study):
+        if study.protocol.resolution == "majority":
             fields = {cell.field for cell in story.protocol.cells(story.item)}
             chosen = {name: value for name, value in given.items() if name in fields and value}
             actions.adjudicate_labels(**shared, chosen=chosen)
@@ -288,23 +284,19 @@ def _decide(request: HttpRequest, story: Story) -> HttpResponse | None:
             verdict = Adjudication.Verdict(given.get("decision", ""))
             actions.adjudicate(**shared, verdict=verdict)
         messages.success(request, _("Saved beside the votes of %(story)s.") % {"story": story.story_id})
-        here = _next(study, queue, story.story_id) if queue else ""
-        return redirect(here or reverse("dashboard:story", args=[study.slug, story.story_id]))
+        return redirect(
+            _following(request, story) or reverse("dashboard:story", args=[study.slug, story.story_id])
+        )
     return None
-
-
-def _queues(study: Study) -> list[Queue]:
-    """Return the queues of this kind of study."""
-    of_labels = _is_about_labels(study)
-    return [queue for queue in Queue if (queue is Queue.UNDECIDED) == of_labels]
 
 
 def _queue(request: HttpRequest, study: Study) -> Queue | None:
     asked: Any = request.GET.get("queue", "")
-    return Queue(asked) if asked in _queues(study) else None
+    return Queue(asked) if asked in QUEUES_OF[study.protocol.resolution] else None
 
 
-def _next(study: Study, queue: Queue, after: str) -> str:
-    """Return the address of the queue's next story."""
-    here = reverse("dashboard:next_decision", args=[study.slug])
-    return f"{here}?{urlencode({'queue': queue, 'after': after})}"
+def _following(request: HttpRequest, story: Story) -> str:
+    """Return the address of the next story of the queue, if the expert works through one."""
+    queue = _queue(request, story.study)
+    here = reverse("dashboard:next_decision", args=[story.study.slug])
+    return f"{here}?{urlencode({'queue': queue, 'after': story.story_id})}" if queue else ""

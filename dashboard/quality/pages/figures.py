@@ -33,7 +33,7 @@ def quality(request: HttpRequest, study: Study) -> HttpResponse:
             "has_statistics": bool(tables.statistics_lines(document)),
             "page": page,
             "people": [tables.person_row(study, median, row) for row in store.people_on(study, page.number)],
-            "questions": [str(question.title) for question in study.protocol.questions],
+            "questions": [str(question.title) for question in study.protocol.chosen],
         }
     return render(request, "dashboard/quality/quality.html", context)
 
@@ -95,7 +95,7 @@ def _retention_table(study: Study, document: dict[str, Any]) -> tuple[list[str],
 
 
 def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-    people, median = store.people(study), document["everybody"]["median_seconds"]
+    people, median = list(store.people(study)), document["everybody"]["median_seconds"]
     shares = {
         f"{question.key}_{option}": (question.key, option)
         for question in study.protocol.questions

@@ -14,12 +14,13 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation import actions
 from annotation.actions import ProposedKey
 from annotation.actions.enrollments import LONGEST_REASON
-from annotation.errors import InvalidCheckKeys, InvalidStudy
+from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
-from dashboard.http import ErrorsAsMessages, number_in, render_form
-from dashboard.qualification.acceptable_options import Acceptable, AcceptableForm, Cell, closed_notice
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
+from dashboard.qualification.forms import Acceptable, AcceptableForm, Cell, closed_notice
 from dashboard.quality.hidden_checks import (
     ShownCheck,
     accepted_by,
@@ -122,7 +123,7 @@ class CheckTable:
     def proposed(self) -> list[ProposedKey]:
         """Return the proposed keys of the changed rows, which are valid."""
         return [
-            ProposedKey(row.check.story, row.acceptable(), number_in(row.data.get(row.after_name)) or 0)
+            ProposedKey(row.check.story, row.acceptable(), number_in(row.data.get(row.after_name)))
             for row in self.rows
             if row.has_changed()
         ]
@@ -152,23 +153,20 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
     """List the hidden checks and how people fare. A POST changes their rules."""
     sent = request.POST if request.method == "POST" else None
     form = CheckRulesForm(sent, initial=asdict(study.check_rules))
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             rules = CheckRules(**form.cleaned_data)
             actions.change_check_rules(study=study, rules=rules, **by_and_now(request))
             messages.success(request, _("Saved. The rules apply from each participant’s next story on."))
             if few := too_few_checks(study):
                 messages.warning(request, few)
             return redirect("dashboard:hidden_checks", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     shown = checks_of(study)
     may_change = Right.CHANGE in rights_in(request.user, study)
     for field in form.fields.values():
         field.disabled = not may_change
     context = {
         "form": form,
-        "may_change": may_change,
         "checks": shown,
         "usable": sum(check.state == CheckKey.State.IN_USE for check in shown),
         "missing": sum(check.key is None for check in shown),

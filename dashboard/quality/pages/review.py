@@ -1,7 +1,7 @@
 """Review: samples of answers, judged one at a time without seeing whose they are, and their results."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,29 +75,17 @@ def standing_checks(assignments: Collection[int]) -> dict[int, SpotCheck]:
     return {check.vote.assignment_id: check for check in checks.select_related("vote", "by")}
 
 
-def tally(rows: Iterable[Mapping[str, Any]]) -> Tally:
-    """Count the decisions in the rows of a sample's page."""
-    return counted(row["check"].decision for row in rows if row["check"])
-
-
-def by_person(rows: Iterable[Mapping[str, Any]]) -> dict[str, Tally]:
-    """Count decisions by pseudonym. Unjudged rows are skipped: they must not name the annotator."""
+def by_person(judged: Iterable[tuple[ReviewItem, SpotCheck]]) -> dict[str, Tally]:
+    """Count the decisions about judged answers by pseudonym."""
     decisions: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row["check"]:
-            decisions[row["pseudonym"]].append(row["check"].decision)
+    for item, check in judged:
+        decisions[item.vote.assignment.enrollment.pseudonym].append(check.decision)
     return {pseudonym: counted(found) for pseudonym, found in decisions.items()}
 
 
 COLUMNS = ("position", "flag", "decision", "reason", "by", "at", "story_id", "annotator", "state")
 SHOWN = 20
 """Samples on a page, unfinished ones first, then the newest."""
-BUTTONS = (
-    (SpotCheck.Decision.ACCEPT, "1", gettext_lazy("Accept")),
-    (SpotCheck.Decision.UNCOUNTED, "2", gettext_lazy("Accept, but do not count")),
-    (SpotCheck.Decision.REJECT, "3", gettext_lazy("Reject")),
-)
-"""Decision, keyboard key, button label."""
 OF_A_PERSON = 10
 """Answers drawn of one person at a time."""
 
@@ -150,7 +138,7 @@ def review_person(request: HttpRequest, study: Study, pseudonym: str) -> HttpRes
 def sample_file(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Return a sample as CSV: each answer and its decision; the annotator only once it is judged."""
     drawn = get_object_or_404(ReviewSample, study=study, pk=number)
-    rows = [_line(row) for row in _rows(study, drawn)]
+    rows = [_line(item, check) for item, check in _rows(drawn)]
     return csv_file(f"{study.slug}-sample-{drawn.pk}", COLUMNS, rows)
 
 
@@ -161,8 +149,10 @@ def sample(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     waiting = drawn.items.all().waiting().first()
     if waiting and "list" not in request.GET:
         return redirect("dashboard:review_item", slug=study.slug, number=number, position=waiting.position)
-    rows = _rows(study, drawn)
-    context = {"sample": drawn, "rows": rows, "tally": tally(rows), "people": sorted(by_person(rows).items())}
+    rows = _rows(drawn)
+    judged = [(item, check) for item, check in rows if check]  # the others must not name the annotator
+    tally, people = counted(check.decision for _item, check in judged), sorted(by_person(judged).items())
+    context = {"sample": drawn, "rows": rows, "tally": tally, "people": people}
     return render(request, "dashboard/quality/review_sample.html", context)
 
 
@@ -185,10 +175,9 @@ def item(request: HttpRequest, study: Study, number: int, position: int) -> Http
         "checks": checks,
         "seen": checks[-1].pk if checks else 0,
         "of": found.sample.items.count(),
-        "row": _row(study, found, checks[-1]) if checks else None,
-        "whose": found.vote.assignment.enrollment.pseudonym if found.sample.among == Among.PERSON else "",
+        "assignment": vote.assignment if checks else None,
+        "whose": vote.assignment.enrollment.pseudonym if found.sample.among == Among.PERSON else "",
         "newer": Vote.objects.filter(assignment=vote.assignment_id, revision__gt=vote.revision).exists(),
-        "buttons": BUTTONS,
         "longest": LONGEST_REASON,
     }
     return render(request, "dashboard/quality/review_item.html", context)
@@ -208,43 +197,29 @@ def _judge(request: HttpRequest, study: Study, found: ReviewItem) -> HttpRespons
     return redirect("dashboard:review_item", slug=study.slug, number=found.sample_id, position=found.position)
 
 
-def _row(study: Study, item: ReviewItem, check: SpotCheck | None) -> dict[str, Any]:
-    """Return a row with the last decision; the annotator is named only once it is judged."""
-    assignment = item.vote.assignment
-    if check is None:
-        return {"item": item, "check": None}
-    return {
-        "item": item,
-        "check": check,
-        "story_id": assignment.story.story_id,
-        "pseudonym": assignment.enrollment.pseudonym,
-        "state": assignment.get_state_display(),
-        "assignment_state": assignment.state,
-    }
-
-
-def _rows(study: Study, drawn: ReviewSample) -> list[dict[str, Any]]:
+def _rows(drawn: ReviewSample) -> list[tuple[ReviewItem, SpotCheck | None]]:
+    """Return the answers of a sample, each with the last decision about it."""
     items = drawn.items.select_related("vote__assignment__story", "vote__assignment__enrollment")
     listed = list(items.order_by("position"))
     standing = standing_checks({item.vote.assignment_id for item in listed})
-    return [_row(study, item, standing.get(item.vote.assignment_id)) for item in listed]
+    return [(item, standing.get(item.vote.assignment_id)) for item in listed]
 
 
-def _line(row: dict[str, Any]) -> dict[str, Any]:
+def _line(item: ReviewItem, check: SpotCheck | None) -> dict[str, Any]:
     """Return a row of the file; an unjudged answer has only its position."""
-    check = row["check"]
     if check is None:
-        return dict.fromkeys(COLUMNS) | {"position": row["item"].position}
+        return dict.fromkeys(COLUMNS) | {"position": item.position}
+    assignment = item.vote.assignment
     return {
-        "position": row["item"].position,
-        "flag": row["item"].flag,
+        "position": item.position,
+        "flag": item.flag,
         "decision": check.decision,
         "reason": check.reason,
         "by": check.by.get_username() if check.by else "",
         "at": check.at.isoformat(),
-        "story_id": row["story_id"],
-        "annotator": row["pseudonym"],
-        "state": row["assignment_state"],
+        "story_id": assignment.story.story_id,
+        "annotator": assignment.enrollment.pseudonym,
+        "state": assignment.state,
     }
 
 

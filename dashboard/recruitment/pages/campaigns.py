@@ -10,14 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, ngettext
 
-from accounts.errors import DomainError
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
-from dashboard.http import ErrorsAsMessages, render_form
+from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
-from dashboard.recruitment.queries import money_of
 from dashboard.recruitment.study_state import turning_away
 from recruitment import actions
 from recruitment.campaigns import free_places, offer_of
@@ -63,7 +61,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         {
             "value": name,
             "label": PlatformIdentity.Platform(name).label,
-            "notes": platform_named(name).notes(study.environment),
+            "notes": platform_named(name).notes,
             "is_closed": not platform_named(name).still_exists(study.environment),
         }
         for name in PLATFORMS
@@ -107,27 +105,19 @@ def _save_or_show(
     draft: Campaign | None = None,
 ) -> HttpResponse:
     if form.is_valid():
-        try:
+        with ErrorsInForm(form):
             saved = save(settings=form.settings(), **by_and_now(request))
             return redirect("dashboard:campaign", slug=study.slug, number=saved.number)
-        except DomainError as error:
-            for problem in str(error).splitlines():
-                form.add_error(None, problem)
     context = {
         "form": form,
         "draft": draft,
         "platform": PlatformIdentity.Platform(form.platform),
         "is_test": form.purpose == Campaign.Purpose.TEST,
-        "closed_notes": _closed_notes(form.platform, study),
+        "notes": platform_named(form.platform).notes,
+        "is_closed": not platform_named(form.platform).still_exists(study.environment),
         "places": queries.places(study),
     }
     return render_form(request, "dashboard/recruitment/new_campaign.html", context)
-
-
-def _closed_notes(platform: str, study: Study) -> list[str]:
-    """Return what to know about a platform that is closed; nothing about others."""
-    known = platform_named(platform)
-    return [] if known.still_exists(study.environment) else known.notes(study.environment)
 
 
 @read_page()
@@ -139,7 +129,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "turning_away": [one for one in turning_away(study) if one == found],
         "address": campaign_address(found),
         "platform": platform_of(found),
-        "closed_notes": _closed_notes(found.platform, study),
+        "is_closed": not platform_of(found).still_exists(found.environment),
         "postings": found.postings.count(),
         "made": found.postings.exclude(remote_id="").count(),
         **_sums(found),
@@ -166,7 +156,7 @@ def _sums(found: Campaign) -> dict[str, Any]:
         "visits": queries.cached(found, "visits", queries.visits_by_state, size=size),
         "submissions": queries.labelled(numbers, Submission.Status),
         "ends": queries.cached(found, "ends", queries.ends_of, size=size),
-        "money": queries.cached(found, "money", money_of, size=size),
+        "money": queries.cached(found, "money", queries.money_of, size=size),
         "hourly": hourly,
         "low_pay": hourly
         and platform_of(found).pay_warning(found.reward, found.currency, hourly.median_seconds),
@@ -201,13 +191,12 @@ def discard_campaign(request: HttpRequest, study: Study, number: int) -> HttpRes
 def move_campaign(request: HttpRequest, study: Study, number: int, move: str) -> HttpResponse:
     """Start, pause, resume, end or widen a campaign, pay all its work, or compare with the platform now."""
     found = _campaign(study, number)
-    now = clock.now()
     with ErrorsAsMessages(request, MarketplaceError):
         if move in MOVES:
-            moved = MOVES[move](campaign=found, by=signed_in(request), now=now)
+            moved = MOVES[move](campaign=found, **by_and_now(request))
             messages.success(request, _("The campaign: %(state)s.") % {"state": moved.get_state_display()})
         elif move in PAYS:
-            paid = PAYS[move](campaign=found, by=signed_in(request), now=now)
+            paid = PAYS[move](campaign=found, **by_and_now(request))
             messages.success(request, _paid_message(move, paid))
         elif move == "widen":
             _widen(request, found)
@@ -243,7 +232,6 @@ def _widen(request: HttpRequest, found: Campaign) -> None:
 
 
 def _cost(found: Campaign) -> dict[str, Any]:
-    """Return the draft's estimated cost, or why there is no estimate."""
     try:
         marketplace: Marketplace = marketplace_of(found, is_quick=True)
         estimate = marketplace.estimate(offer_of(found))

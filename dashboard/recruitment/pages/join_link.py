@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
-from dashboard.http import ErrorsAsMessages, csv_stream, form_token, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, csv_stream, form_token, render_form
 from dashboard.recruitment.amounts_due import (
     CameBy,
     amount_paid_in_form,
@@ -25,15 +25,8 @@ from dashboard.recruitment.queries import places
 from dashboard.settings.forms import RowForm
 from recruitment import actions
 from recruitment.errors import CannotPay
-from recruitment.join_links import (
-    PLATFORMS,
-    InvalidJoinLink,
-    JoinPlatform,
-    filled_in,
-    own_source,
-    screen_out_address,
-)
-from recruitment.links import join_address, join_address_of
+from recruitment.join_links import PLATFORMS, filled_in, own_source, screen_out_address
+from recruitment.links import join_address
 from recruitment.models import JoinLink, LinkPayment
 from recruitment.queries import came_by, check_code
 from tomannot import clock
@@ -55,11 +48,9 @@ class JoinLinkForm(RowForm):
             "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
         }
 
-    def __init__(
-        self, study: Study, link: JoinLink | None, platform: JoinPlatform | None, data: Any = None
-    ) -> None:
+    def __init__(self, study: Study, link: JoinLink | None, platform: str, data: Any = None) -> None:
         """Fill in the link's settings, overlaid with what is known of the platform."""
-        known = dict(platform.settings) if platform else {}
+        known = dict(PLATFORMS.get(platform, {}))
         if link:
             known.pop("source", None)  # those who have come are known by it
             if link.source == own_source(study.pk):
@@ -147,7 +138,7 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "link": link,
         "addresses": addresses(link) if link else None,
-        "try_address": join_address_of(link, "try-1") if link else "",
+        "try_address": join_address(link, "try-1") if link else "",
         "is_own": link is not None and link.source == own_source(study.pk),
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= clock.now(),
@@ -167,15 +158,18 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
 def change_join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Change the join link. A POST saves it, or with ``look`` only previews its addresses."""
     link = JoinLink.objects.filter(study=study).first()
-    platform = PLATFORMS.get(request.GET.get("platform", ""))
+    platform = request.GET.get("platform", "")
     form = JoinLinkForm(study, link, platform, request.POST if request.method == "POST" else None)
     looks = "look" in request.POST
-    if not looks and form.is_valid() and _save(request, study, form):
-        return redirect("dashboard:join_link", slug=study.slug)
+    if not looks and form.is_valid():
+        with ErrorsInForm(form):
+            actions.set_join_link(study=study, **by_and_now(request), **form.cleaned_data)
+            messages.success(request, _("The join link is saved. Paste the address below into the platform."))
+            return redirect("dashboard:join_link", slug=study.slug)
     context = {
         "link": link,
         "form": form,
-        "platforms": PLATFORMS.items(),
+        "platforms": PLATFORMS,
         "platform": platform,
         "addresses": form.shown(),
     }
@@ -190,15 +184,3 @@ def close_join_link(request: HttpRequest, study: Study) -> HttpResponse:
         actions.set_join_link(study=study, by=signed_in(request), now=now, closes_at=now)
         messages.success(request, _("The join link is closed. Participants who have joined can go on."))
     return redirect("dashboard:join_link", slug=study.slug)
-
-
-def _save(request: HttpRequest, study: Study, form: JoinLinkForm) -> bool:
-    """Save the valid form and return True; otherwise add the refusal to its field and return False."""
-    by = signed_in(request)
-    try:
-        actions.set_join_link(study=study, by=by, now=clock.now(), **form.cleaned_data)
-    except InvalidJoinLink as error:
-        form.refuse({error.setting: error.text})
-        return False
-    messages.success(request, _("The join link is saved. Paste the address below into the platform."))
-    return True

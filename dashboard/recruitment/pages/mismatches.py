@@ -13,12 +13,14 @@ from django.utils.translation import gettext as _, ngettext
 from accounts.models import User
 from annotation.errors import ReasonMissing
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.http import ErrorsAsMessages, number_in
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, is_test, rejection_form, valid
+from dashboard.http import ErrorsAsMessages
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
 from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
-from dashboard.recruitment.queries import TestResult, open_mismatches, test_results
+from dashboard.recruitment.queries import newest_attempts, open_mismatches
+from qualification.models import Attempt
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
 from recruitment.marketplace import NEVER_APPROVED, Status
@@ -48,7 +50,7 @@ def mismatches(request: HttpRequest, study: Study) -> HttpResponse:
     people = [person_of_mismatch(mismatch).pk for mismatch in page]
     # The others only have a submission on the platform.
     enrolled = set(study.enrollments.filter(annotator__in=people).values_list("annotator", flat=True))
-    tests = test_results(study, enrolled)
+    tests = newest_attempts(study, enrolled)
     comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
     context = {
         "page": page,
@@ -78,7 +80,7 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             study=study,
             kind=selected.chosen.get("kind", ""),
             campaign_number=selected.chosen.get("campaign"),
-            newest=number_in(request.POST.get("newest")) or 0,
+            newest=number_in(request.POST.get("newest")),
             how=request.POST.get("how", "").replace("\0", ""),
             **by_and_now(request),
         )
@@ -126,20 +128,16 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
 
 
 def _row(
-    study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, TestResult]
+    study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, Attempt]
 ) -> dict[str, Any]:
-    visit = visit_of_mismatch(mismatch)
     campaign = mismatch.campaign
     person = person_of_mismatch(mismatch).pk
     return {
         "mismatch": mismatch,
         "pseudonym": pseudonym(study.pseudonym_key, person),
         "is_enrolled": person in enrolled,
-        "session": visit.session if visit else None,
-        "ended_by": visit.get_ended_by_display() if visit and visit.ended_by else "",
-        "is_test": is_test(campaign),
+        "visit": visit_of_mismatch(mismatch),
         "test": tests.get(person),
-        "submission": mismatch.submission,
         "is_listed": case.status in NEVER_APPROVED,
         "ways": remedies_of(case),
         "is_forgotten": case.is_forgotten,

@@ -12,13 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
-from dashboard.http import ErrorsAsMessages, csv_stream, number_in
+from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries as queries
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, is_test, rejection_form
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
 from dashboard.recruitment.forms import PaymentFilter
-from dashboard.recruitment.queries import TestResult, submissions_page, test_results
+from dashboard.recruitment.queries import newest_attempts, submissions_page
+from qualification.models import Attempt
 from recruitment import actions
 from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
@@ -36,13 +38,14 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     after = request.GET.get("after", "")
     only = number_in(request.GET.get("only"))
     rows, following = submissions_page(campaign, after=after, only=only, size=ON_A_PAGE)
-    tests = test_results(study, [found.annotator_id for found in rows]) if is_test(campaign) else {}
+    tests = newest_attempts(study, [found.annotator_id for found in rows]) if campaign.is_test else {}
     context = {
         "campaign": campaign,
         "next": f"after={following}" if following else "",
         "is_first": not (after or only),
         "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
+        "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
 
@@ -85,7 +88,7 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
-def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[str, Any]:
+def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str, Any]:
     visit = submission.visit
     minutes = None
     if visit and visit.handed_in_at:
@@ -96,16 +99,11 @@ def _row(study: Study, submission: Submission, test: TestResult | None) -> dict[
     return {
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
-        "session": visit.session if visit else None,
-        "is_test": is_test(submission.campaign),
         "test": test,
         "minutes": minutes,
-        "payments": payments,
-        "waits": submission.waits,  # type: ignore[attr-defined]  # annotated by submissions_page
         "may_have_bonus": submission.status in PAID | NEVER_APPROVED
         or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
-        "rejection": rejection_form(submission.campaign),
         "may_overturn": submission.status == Submission.Status.REJECTED
         and submission.annotator.erased_at is None
         and not any(
@@ -156,9 +154,6 @@ def _ids(request: HttpRequest, study: Study, work: Submission | Visit) -> HttpRe
     return render(request, "dashboard/recruitment/ids.html", context)
 
 
-RETRY_TASK = "recruitment.tasks.retry_campaign"
-
-
 @read_page()
 def payments(request: HttpRequest, study: Study) -> HttpResponse:
     """List the payments that the address selects, the newest first, with sums by campaign."""
@@ -179,7 +174,6 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": _rows(study, shown, may_change=may_change),
         "forgotten": queries.unpaid_to_forgotten(study),
         "sums": queries.sums_by_campaign(study),
-        "may_change": may_change,
     }
     return render(request, "dashboard/recruitment/payments.html", context)
 
@@ -192,8 +186,6 @@ def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
             "can_be_retried": may_change and payment.pk in retryable,
-            "is_forgotten": payment.submission.annotator.erased_at is not None,
-            "has_trouble": payment.state != Payment.State.DONE and bool(payment.problem),
         }
         for payment in shown
     ]
@@ -221,7 +213,7 @@ def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpRespo
     """Have a worker retry every payment of a campaign that was refused or waits."""
     campaign = get_object_or_404(Campaign, study=study, number=number)
     with ErrorsAsMessages(request):
-        queue_or_fail(RETRY_TASK, campaign.pk, signed_in(request).pk)
+        queue_or_fail("recruitment.tasks.retry_campaign", campaign.pk, signed_in(request).pk)
         messages.success(request, _("A worker sends them now. This can take a few minutes."))
     return redirect("dashboard:payments", slug=study.slug)
 

@@ -4,31 +4,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
-from dashboard.http import csv_stream, number_in, page_number
+from dashboard.http import csv_stream
 from publishing.comparison import store
 from publishing.comparison.changes import Kind
 from publishing.comparison.store import Comparison
 from publishing.facts import NOT_STATED
-from publishing.filters import Outcome, find_filter
 from publishing.models import Release
 
 KINDS = {
     Kind.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
     Kind.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
     Kind.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
-}
-OUTCOMES = {
-    Outcome.KEPT.value: gettext_lazy("kept"),
-    Outcome.DROPPED.value: gettext_lazy("dropped"),
-    "": gettext_lazy("without a verdict"),
 }
 CSV_COLUMNS = (
     "difference", "story_id", "scenario_name", "story_generator_model", "before", "reason_before", "now",
@@ -37,42 +33,6 @@ CSV_COLUMNS = (
 MOST_ROWS = 100
 """Scenarios or generator models in a table on the page, those with the most stories first."""
 _SIDES = ("before", "now")
-
-
-def setting_rows(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Return rows that compare the releases' settings."""
-    rows: list[tuple[str, Any, Any]] = [
-        (_("Filter"), _filter(before), _filter(now)),
-        (_("Votes per story"), before.votes_per_story, now.votes_per_story),
-        (_("State of the study"), before.get_study_state_display(), now.get_study_state_display()),
-        (_("Kind"), before.get_environment_display(), now.get_environment_display()),
-        (_("Licence"), before.license, now.license),
-        (_("Title"), before.title, now.title),
-        (_("Version of tomannot"), before.code_version, now.code_version),
-    ]
-    return [_row(*row) for row in rows]
-
-
-def count_rows(before: Release, now: Release) -> list[dict[str, Any]]:
-    """Return rows that compare the releases' counts."""
-    names = {
-        "stories": _("Stories"),
-        "kept": _("Kept"),
-        "dropped": _("Dropped"),
-        "incomplete": _("Incomplete"),
-        "votes": _("Votes"),
-        "annotators": _("Annotators"),
-    }
-    return [_row(label, getattr(before, name), getattr(now, name)) for name, label in names.items()]
-
-
-def _filter(release: Release) -> str:
-    rule = find_filter(release.filter_name)
-    return str(rule.localized(release.votes_per_story)[0]) if rule else release.filter_name
-
-
-def _row(label: str, before: Any, now: Any) -> dict[str, Any]:
-    return {"label": label, "before": before, "now": now, "differs": before != now}
 
 
 def retention_pairs(summary: Mapping[str, Any], by: str) -> tuple[list[dict[str, Any]], int]:
@@ -124,7 +84,7 @@ def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str
             **row,
             "sides": [
                 {
-                    "outcome": OUTCOMES[row[side]["outcome"]],
+                    "outcome": row[side]["outcome"],
                     "reasons": [
                         titles.get(question, question)
                         for question in row[side]["reason"].split(",")
@@ -223,26 +183,19 @@ def _shown(
     differing, numbers = summary["differing"], {"before": before.number, "now": now.number}
     titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
-    number = page_number(request)
-    pages = -(-differing[kind] // store.PER_PAGE)
+    page = Paginator(range(differing[kind]), store.PER_PAGE).get_page(request.GET.get("page"))
     scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
     generators, more_generators = retention_pairs(summary, "by_generator_model")
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
-        "settings": setting_rows(before, now),
-        "counts": count_rows(before, now),
         "kinds": [
             {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()
         ],
-        "kind_name": kind.value,
         "kind_title": titles[kind],
-        "stories": story_rows(study, found.page(kind, number)),
-        "page_number": number,
-        "pages": pages,
-        "earlier": number - 1,
-        "later": number + 1 if number < pages else 0,
+        "stories": story_rows(study, found.page(kind, page.number)),
+        "page": page,
         "measures": [
             (key, heading, questions)
             for key, heading, rows in (

@@ -16,13 +16,13 @@ from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, study_creators_page
 from dashboard import actions
-from dashboard.http import csv_file, render_form
+from dashboard.http import ErrorsInForm, csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
 from dashboard.settings.forms import StudyForm, number, one_of, prose
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
-from publishing.human_baseline.study_results import has_accuracy, results
+from publishing.human_baseline.study_results import results
 from publishing.models import Release
-from publishing.statistics.labels import ALL
+from publishing.statistics.answered import ALL
 from publishing.views import published_release
 
 COLUMNS = (
@@ -46,12 +46,9 @@ def draw_human_baseline(request: HttpRequest, study: Study, number: int) -> Http
         return redirect("dashboard:releases", slug=study.slug)
     form = BaselineForm.of(release, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
+        with ErrorsInForm(form):
             check_size_for_a_page(release)
             made, admission = actions.draw_baseline(release=release, plan=form.plan(), **by_and_now(request))
-        except DomainError as error:
-            form.add_error(None, str(error))
-        else:
             _report(request, made, admission)
             return redirect("dashboard:overview", slug=made.slug)
     context = {"release": release, "form": form}
@@ -82,7 +79,7 @@ def human_baseline_file(request: HttpRequest, study: Study, kind: str) -> HttpRe
 
 
 def _results(study: Study) -> dict[str, Any]:
-    if not has_accuracy(study):
+    if not study.protocol.scored:
         raise Http404("The study has no right answers to compare with.")
     return results(study)
 
@@ -108,8 +105,8 @@ def _report(request: HttpRequest, study: Study, admission: Admission) -> None:
         messages.info(
             request,
             _(
-                "%(remaining)s people of “%(source)s” may take part; %(excluded)s are excluded because they "
-                "were shown these stories. manage.py invite %(study)s --qualified prints their links."
+                "%(remaining)s participants of “%(source)s” may take part; %(excluded)s are excluded because "
+                "they were shown these stories. manage.py invite %(study)s --qualified prints their links."
             )
             % {
                 "remaining": admission.remaining,
@@ -160,13 +157,6 @@ WHO = (
 """Only ``manage.py draw_baseline`` can give the study a round of its own, from a file."""
 
 
-VIEWERS = (
-    (Viewers.AUTO, gettext_lazy("Exclude them if enough others remain")),
-    (Viewers.EXCLUDE, gettext_lazy("Exclude them")),
-    (Viewers.ADMIT, gettext_lazy("They may take part")),
-)
-
-
 class BaselineForm(StudyForm):
     """The settings of a human baseline, drawn from a release."""
 
@@ -185,7 +175,7 @@ class BaselineForm(StudyForm):
     who = one_of(gettext_lazy("Who may answer"), WHO, initial=Who.QUALIFIED)
     viewers = one_of(
         gettext_lazy("Participants who were shown these stories in the released study"),
-        VIEWERS,
+        Viewers.choices,
         gettext_lazy("They have read both actions and thought about them."),
         initial=Viewers.AUTO,
     )

@@ -12,14 +12,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
 
 from accounts.errors import DomainError
 from annotation.models import Study
+from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
-from dashboard.http import ErrorsAsMessages, number_in, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
@@ -30,25 +31,19 @@ from publishing.actions.statements import describe_data
 from publishing.builder import MACHINE_VALIDATION_JSON
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
-from publishing.errors import InvalidStatement
+from publishing.errors import UnknownFilter
 from publishing.facts import Statement
 from publishing.files.directory import content_type
-from publishing.filters import ONE_OF_EACH, filters_for, find_filter
+from publishing.filters import ONE_OF_EACH, filters_for
 from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
 from publishing.queries import planned_filter, statement_of
 from publishing.steps import Stage
+from publishing.study_filters import filter_for, filters_of
 from publishing.views import ARCHIVES, published_release
 from tomannot import clock
 
 PER_PAGE = 20
-STAGES = {
-    Stage.STORIES: gettext_lazy("Reading stories and votes"),
-    Stage.QUESTIONS: gettext_lazy("Writing the questions"),
-    Stage.DOCUMENTS: gettext_lazy("Computing agreement and machine baselines, writing the card"),
-    Stage.SEALING: gettext_lazy("Writing metadata and MANIFEST"),
-    Stage.RECORDING: gettext_lazy("Recording the release"),
-}
 
 
 @read_page()
@@ -65,9 +60,10 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
     published = found.published().count()
     context = {
         "build": _build(underway) if underway else None,
-        "rows": [_row(release) for release in rows[:PER_PAGE]],
+        "releases": rows[:PER_PAGE],
         "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
         "is_first": not before,
+        "archives": ARCHIVES,
         "can_compare": published > 1,
         "advice": _advice(rows),
         "can_publish": study.state != Study.State.DRAFT and underway is None,
@@ -108,51 +104,19 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
     return render_form(request, "dashboard/releases/withdraw_release.html", context, errors=failure)
 
 
-def _row(release: Release) -> dict[str, Any]:
-    published = release.state == Release.State.PUBLISHED
-    rule = find_filter(release.filter_name)
-    place = [release.study.slug, release.number]
-    return {
-        "release": release,
-        "published": published,
-        "failed": release.state == Release.State.FAILED,
-        "filter": rule.localized(release.votes_per_story)[0] if rule else release.filter_name,
-        "validates": bool(rule and rule.validates),
-        "url": reverse("publishing:release", args=place) if published else "",
-        "archives": [(kind, reverse("publishing:archive", args=[*place, kind])) for kind in ARCHIVES]
-        if published
-        else [],
-        "withdrawn": release.withdrawn,
-    }
-
-
 def _build(release: Release) -> dict[str, Any]:
-    """Return the progress of a build."""
     found = progress.latest(release)
     standing, sign = progress.build_standing(release, found, now=clock.now())
     return {
         "release": release,
-        "standing": standing.value,
+        "standing": standing,
         "sign": sign,
+        "progress": found,
         "step": [*Stage].index(found.stage) + 1 if found else None,
         "steps": len(Stage),
-        "label": STAGES[found.stage] if found else "",
-        "done": found.done if found else None,
-        "total": found.total if found else None,
-        "remaining": _minutes(*found.remaining) if found and found.remaining else "",
-    }
-
-
-def _minutes(low: float, high: float) -> str:
-    """Return a range of seconds as whole minutes in words."""
-    least, most = int(low // 60), ceil(high / 60)
-    if most <= 1:
-        return _("less than a minute")
-    if least == 0:
-        return _("at most %(most)s minutes") % {"most": most}
-    return ngettext("%(least)s to %(most)s minute", "%(least)s to %(most)s minutes", most) % {
-        "least": least,
-        "most": most,
+        "minutes": (int(found.remaining[0] // 60), ceil(found.remaining[1] / 60))
+        if found and found.remaining
+        else None,
     }
 
 
@@ -181,17 +145,15 @@ def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)
     for field in form.fields.values():
         field.disabled = not may_change
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             describe_data(study=study, statement=form.statement(), **by_and_now(request))
             messages.success(
                 request, _("Saved. The next release includes it; earlier releases do not change.")
             )
             return redirect("dashboard:data_statement", slug=study.slug)
-        except InvalidStatement as error:
-            form.refuse(error.problems)
     standing = DataStatement.objects.of(study, at=clock.now())
-    context = {"form": form, "may_change": may_change, "standing": standing}
+    context = {"form": form, "standing": standing}
     return render_form(request, "dashboard/releases/data_statement.html", context)
 
 
@@ -230,20 +192,17 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the next release as it would be, to those who may publish it, and ask whether to."""
     option = ONE_OF_EACH if "one_of_each" in request.GET else ""
     name = request.GET.get("filter", planned_filter(study))
-    rule, now = find_filter(name + option), clock.now()
-    if rule is None:
-        raise Http404("There is no such filter.")
+    try:
+        rule, now = filter_for(study, name + option), clock.now()
+    except UnknownFilter as error:
+        raise Http404(str(error)) from error
     found = previews.get_or_request(study, rule.name, now=now)
     urls = {
         path: reverse("dashboard:preview_chart", args=[study.slug, rule.name, path])
         for path in (found.charts if found else ())
     }
     context = {
-        "name": rule.name,  # a filter can be called, and a template would
-        "validates": rule.validates,
-        "title": rule.localized(study.votes_per_story)[0],
-        "one_of_each": rule.one_of_each,
-        "selects": rule.selects,
+        "rule": rule,
         "preview": found,
         "has_test": study.gate == Study.Gate.READY,
         "card": rendered(found.card, urls.get) if found and not found.failure else None,
@@ -273,14 +232,10 @@ def _choices(study: Study, found: store.Figures | None) -> list[dict[str, Any]]:
     planned = planned_filter(study).removesuffix(ONE_OF_EACH)
     return [
         {
-            "name": rule.name,
-            "title": title,
-            "rule": sentence,
-            "validates": rule.validates,
+            "rule": rule,
+            "sentence": rule.localized_rule(study.votes_per_story),
             "checked": rule.name == planned,
-            "kept": by_name.get(rule.name, {}).get("kept"),
-            "dropped": by_name.get(rule.name, {}).get("dropped"),
+            **by_name.get(rule.name, {}),
         }
-        for rule in filters_for(study.protocol_name).values()
-        for title, sentence in [rule.localized(study.votes_per_story)]
+        for rule in filters_of(study, filters_for(study.protocol_name)).values()
     ]

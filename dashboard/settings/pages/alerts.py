@@ -138,7 +138,6 @@ def _page(
         "webhooks": hooks,
         "alerts": shown.select_related("event", "webhook")[:SHOWN],
         "secret": secret_of(made) if made else "",
-        "may_change": may_change,
         "sends_mail": settings.SENDS_MAIL,
     }
     response = render_form(request, "dashboard/settings/alerts.html", context, errors=errors)

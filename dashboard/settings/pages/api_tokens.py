@@ -71,7 +71,9 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     user, secret = signed_in(request), ""
     form = TokenForm(user, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        secret = _make(user, form.cleaned_data)
+        said, now = form.cleaned_data, clock.now()
+        expires_at = now + timedelta(days=said.pop("days"))
+        _token, secret = actions.make_api_token(owner=user, **said, expires_at=expires_at, by=user, now=now)
         form = TokenForm(user)
     status = 201 if secret else 422 if form.errors else 200
     tokens = _tokens(user)
@@ -103,22 +105,7 @@ def revoke_all_api_tokens(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:api_tokens")
 
 
-def _make(user: User, said: dict[str, Any]) -> str:
-    now = clock.now()
-    _token, secret = actions.make_api_token(
-        owner=user,
-        name=said["name"],
-        scopes=said["scopes"],
-        expires_at=now + timedelta(days=said["days"]),
-        study=said["study"],
-        by=user,
-        now=now,
-    )
-    return secret
-
-
 def _tokens(user: User) -> list[dict[str, Any]]:
-    """Return the reader's valid tokens, followed by the newest of the others."""
     now = clock.now()
     rows = [
         {"token": token, "status": token.status(now), "scopes": [ApiToken.Scope(s) for s in token.scopes]}

@@ -6,7 +6,6 @@ log (``annotation.models.Event``). So every page costs the same, even among mill
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -21,10 +20,10 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import User
 from annotation.models import Enrollment, Event, Study, Vote
+from annotation.numbers import number_in
 from annotation.rights import Right, read_page, signed_in
-from dashboard.http import csv_stream, json_stream, number_in
-from dashboard.people.detail import ids_of_checks, story_address
-from dashboard.queries import find_enrollment
+from dashboard.http import csv_stream, json_stream
+from dashboard.people.detail import ids_of_checks
 from dashboard.settings.forms import choose
 from qualification.experts import closed_texts
 
@@ -46,56 +45,32 @@ DECISIONS = tuple(kind for kind in Event.Type if kind not in EVERYDAY)
 COLUMNS = ("number", "at", "kind", "who", "annotator", "subject", "note")
 
 
-@dataclass(frozen=True, slots=True)
-class LogFilter:
-    """Filters of the log; empty ones match everything. ``until`` is exclusive.
-
-    ``decisions``: only :data:`DECISIONS`; can be combined with days alone. ``closed``: ids of hidden checks
-    whose failures are left out, since they reveal the accepted answers.
-    """
-
-    decisions: bool = False
-    kind: str = ""
-    who: User | None = None
-    person: Enrollment | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    closed: frozenset[str] = frozenset()
-
-
-def events_of(study: Study, chosen: LogFilter, *, before: Event | None = None) -> QuerySet[Event]:
-    """The study's events that pass the filter, the newest first; with ``before``, only older ones than it."""
-    found = Event.objects.filter(study=study).select_related("actor", "enrollment").order_by("-at", "-pk")
-    wanted = {
-        "type": chosen.kind,
-        "actor": chosen.who,
-        "enrollment": chosen.person,
-        "at__gte": chosen.since,
-        "at__lt": chosen.until,
-    }
-    found = found.filter(**{name: value for name, value in wanted.items() if value})
-    if chosen.closed:
-        found = found.exclude(type=Event.Type.CHECK_FAILED, note__in=list(chosen.closed))
+def events_of(study: Study, chosen: Q, *, before: Event | None = None) -> QuerySet[Event]:
+    """The study's ``chosen`` events, the newest first; with ``before``, only older ones than it."""
+    found = Event.objects.filter(chosen, study=study).select_related("actor", "enrollment")
+    found = found.order_by("-at", "-pk")
     if before:
         # The first condition is implied by the second, and is the one that an index can begin at.
         found = found.filter(Q(at__lte=before.at), Q(at__lt=before.at) | Q(pk__lt=before.pk))
     return found
 
 
-def newest(study: Study, chosen: LogFilter, size: int, *, before: Event | None = None) -> list[Event]:
-    """Return the first ``size`` of :func:`events_of`, or of its decisions.
+def newest(
+    study: Study, chosen: Q, size: int, *, decisions: bool, before: Event | None = None
+) -> list[Event]:
+    """Return the first ``size`` of :func:`events_of`, or of its ``decisions``.
 
     Among millions of votes, decisions may be far apart. So the newest of each kind are read from the end of
     its index, and merged.
     """
-    if not chosen.decisions or chosen.kind or chosen.who or chosen.person:
+    if not decisions:
         return list(events_of(study, chosen, before=before)[:size])
     kinds = [
-        events_of(study, replace(chosen, kind=kind), before=before).values_list("at", "id")[:size]
+        events_of(study, chosen & Q(type=kind), before=before).values_list("at", "id")[:size]
         for kind in DECISIONS
     ]
     found = kinds[0].union(*kinds[1:], all=True).order_by("-at", "-id")[:size]
-    return list(events_of(study, LogFilter()).filter(pk__in=[number for _at, number in found]))
+    return list(events_of(study, Q()).filter(pk__in=[number for _at, number in found]))
 
 
 def stories_of(study: Study, events: Sequence[Event]) -> dict[int, str]:
@@ -106,22 +81,22 @@ def stories_of(study: Study, events: Sequence[Event]) -> dict[int, str]:
     return {event: stories[vote] for event, vote in about.items() if vote in stories}
 
 
-def stream_of(study: Study, chosen: LogFilter) -> Iterator[Event]:
-    """Stream all matching events with :data:`AT_ONCE` in memory at a time.
+def stream_of(study: Study, chosen: Q, *, decisions: bool) -> Iterator[Event]:
+    """Stream all events of :func:`newest` with :data:`AT_ONCE` in memory at a time.
 
     Each batch starts after the last event read, so no cursor or transaction stays open while a slow client
     downloads. Events never change, and new ones come at the other end.
     """
     last: Event | None = None
     while True:
-        batch = newest(study, chosen, AT_ONCE, before=last)
+        batch = newest(study, chosen, AT_ONCE, decisions=decisions, before=last)
         yield from batch
         if len(batch) < AT_ONCE:
             return
         last = batch[-1]
 
 
-def row_of(study: Study, event: Event) -> dict[str, Any]:
+def row_of(event: Event) -> dict[str, Any]:
     """Return an event as the page and the files show it, with participants under their pseudonyms."""
     return {
         "number": event.pk,
@@ -184,7 +159,7 @@ class LogForm(forms.Form):
     def clean_person(self) -> Enrollment | None:
         """Return the enrollment with the pseudonym."""
         said = self.cleaned_data["person"].strip()
-        found = find_enrollment(self.study, said) if said else None
+        found = self.study.enrollments.filter(pseudonym=said).first() if said else None
         if said and found is None:
             raise forms.ValidationError(_("Nobody in this study has this pseudonym."))
         return found
@@ -196,21 +171,32 @@ class LogForm(forms.Form):
             self.add_error("until", _("This day is before the first one."))
         return said
 
-    def chosen(self, *, show: str, closed: frozenset[str]) -> LogFilter:
-        """Return the filter of a valid form; its last day is included.
+    @property
+    def is_narrowed(self) -> bool:
+        """True if the valid form asks for events of one kind, member or participant: all of them, then."""
+        return any(self.cleaned_data[name] for name in ("kind", "who", "person"))
 
-        ``show``: the default extent. ``closed``: texts that the reader answers blind.
+    def shows_decisions(self, *, usual: str) -> bool:
+        """Return True if the valid form asks for decisions alone. ``usual``: what it shows unasked."""
+        return not self.is_narrowed and (self.cleaned_data["show"] or usual) == DECIDED
+
+    def chosen(self, *, closed: frozenset[str]) -> Q:
+        """Return the condition of a valid form; its last day is included.
+
+        ``closed``: texts that the reader answers blind. Failures of hidden checks with these are left out,
+        since they reveal the accepted answers.
         """
         said = self.cleaned_data
-        return LogFilter(
-            decisions=(said["show"] or show) == DECIDED,
-            kind=said["kind"],
-            who=said["who"],
-            person=said["person"],
-            since=_begin(said["since"]) if said["since"] else None,
-            until=_begin(said["until"] + timedelta(days=1)) if said["until"] else None,
-            closed=ids_of_checks(self.study, closed),
-        )
+        wanted = {
+            "type": said["kind"],
+            "actor": said["who"],
+            "enrollment": said["person"],
+            "at__gte": said["since"] and _begin(said["since"]),
+            "at__lt": said["until"] and _begin(said["until"] + timedelta(days=1)),
+        }
+        chosen = Q(**{name: value for name, value in wanted.items() if value})
+        hidden = ids_of_checks(self.study, closed)
+        return chosen & ~Q(type=Event.Type.CHECK_FAILED, note__in=list(hidden)) if hidden else chosen
 
 
 @read_page(Right.AUDIT)
@@ -220,16 +206,18 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return render(request, "dashboard/settings/log.html", {"form": form}, status=400)
     closed = closed_texts(signed_in(request))
-    chosen = form.chosen(show=DECIDED, closed=closed)
+    decisions = form.shows_decisions(usual=DECIDED)
     last = request.GET.get("before")  # the last event of the page before
     before = get_object_or_404(Event, study=study, pk=number_in(last)) if last else None
-    found = newest(study, chosen, PAGE + 1, before=before)
+    found = newest(study, form.chosen(closed=closed), PAGE + 1, decisions=decisions, before=before)
     stories = stories_of(study, found[:PAGE])
     context = {
         "form": form,
-        "rows": [_row(study, event, stories.get(event.pk, "")) for event in found[:PAGE]],
-        "can_switch": not (chosen.kind or chosen.who or chosen.person),
-        "decisions": chosen.decisions,
+        "rows": [
+            {"event": event, "story_id": stories.get(event.pk), **row_of(event)} for event in found[:PAGE]
+        ],
+        "can_switch": not form.is_narrowed,
+        "decisions": decisions,
         "leaves_out": bool(closed),
         "is_newest": "before" not in request.GET,
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
@@ -243,19 +231,15 @@ def log_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBase:
     form = LogForm(study, request.GET)
     if not form.is_valid():
         raise BadRequest("The filter of the log cannot be read.")
-    chosen = form.chosen(show=ALL, closed=closed_texts(signed_in(request)))
-    rows = (row_of(study, event) for event in stream_of(study, chosen))
+    chosen = form.chosen(closed=closed_texts(signed_in(request)))
+    events = stream_of(study, chosen, decisions=form.shows_decisions(usual=ALL))
+    rows = (row_of(event) for event in events)
     name = f"{study.slug}-log"
     if kind == "csv":
         return csv_stream(request, name, COLUMNS, rows)
     if kind == "jsonl":
         return json_stream(request, name, rows)
     raise Http404("The log is there as csv and as jsonl.")
-
-
-def _row(study: Study, event: Event, story_id: str) -> dict[str, Any]:
-    address = story_address(study, story_id) if story_id else ""
-    return {"event": event, "story_id": story_id, "address": address, **row_of(study, event)}
 
 
 def _begin(day: date) -> datetime:

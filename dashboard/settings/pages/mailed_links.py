@@ -10,7 +10,7 @@ from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -30,29 +30,7 @@ from dashboard.settings.mails import ask_for_password_link, invitation_of
 from recruitment.views.links import answer_request_for_mail
 from tomannot import clock
 
-Status = Invitation.Status
-
-CLOSED = {
-    Status.ACCEPTED: (
-        gettext_lazy("This invitation was already used"),
-        gettext_lazy(
-            "It works once. If you accepted it, sign in to find the study in your list. If not, tell the "
-            "study’s owners at once."
-        ),
-    ),
-    Status.REVOKED: (
-        gettext_lazy("This invitation was revoked"),
-        gettext_lazy(
-            "It no longer works. If you got a newer one, open that; otherwise ask the person who invited you."
-        ),
-    ),
-    Status.EXPIRED: (
-        gettext_lazy("This invitation has expired"),
-        gettext_lazy(
-            "An invitation can be accepted for two weeks. Ask the person who invited you for a new one."
-        ),
-    ),
-}
+UNUSABLE = "dashboard/settings/invitation_unusable.html"
 
 
 class NewcomerForm(StudyForm, UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -75,7 +53,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     try:
         invitation = invitation_of(token)
         status = invitation_status(invitation, clock.now())
-        if status is not Status.OPEN:
+        if status is not Invitation.Status.OPEN:
             raise InvitationClosed(status)
         if isinstance(request.user, User):
             return _known(request, invitation, request.user)
@@ -83,11 +61,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     except InvalidToken:
         return _wrong(request)
     except InvitationClosed as closed:
-        heading, text = CLOSED[closed.status]
-        onward = [{"label": _("Your studies"), "url": reverse("dashboard:studies")}]
-        said: dict[str, Any] = {"heading": heading, "text": text}
-        said |= {"actions": onward} if closed.status is Status.ACCEPTED else {}
-        return render(request, "pages/message.html", said, status=410)
+        return render(request, UNUSABLE, {"status": closed.status.value}, status=410)
 
 
 def _known(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
@@ -142,14 +116,7 @@ def _wrong(request: HttpRequest) -> HttpResponse:
     later = retry_at(WRONG_LINKS, client_of(request), now=clock.now())
     if later:
         return too_many(request, later)
-    said = {
-        "heading": _("This link does not work"),
-        "text": _(
-            "It may have been cut off when it was copied. Copy it as a whole, or ask the person who "
-            "invited you for a new one."
-        ),
-    }
-    return render(request, "pages/message.html", said, status=404)
+    return render(request, UNUSABLE, status=404)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

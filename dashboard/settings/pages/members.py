@@ -5,16 +5,16 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
-from accounts.errors import DomainError
 from annotation import actions
 from annotation.models import Invitation, Membership, Study
 from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.settings.forms import RIGHTS_IN_WORDS
 from dashboard.settings.mails import invitation_link, invite
 from recruitment.errors import NotQueued
@@ -41,11 +41,9 @@ def members(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the members; a POST invites a colleague."""
     form = InvitationForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        try:
+        with ErrorsInForm(form, at="address"):
             _invite(request, study, form.cleaned_data)
             return redirect("dashboard:members", slug=study.slug)
-        except DomainError as error:
-            form.add_error("address", str(error))
     return render_form(request, "dashboard/settings/members.html", _context(request, study, form))
 
 
@@ -120,31 +118,21 @@ def _invite(request: HttpRequest, study: Study, given: dict[str, str]) -> None:
 
 def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[str, Any]:
     now = clock.now()
-    found = list(
+    members = list(
         Membership.objects.filter(study=study).select_related("user", "added_by").order_by("added_at", "pk")
     )
-    owners = sum(one.role == Role.OWNER for one in found)
     may_manage = Right.MANAGE in rights_in(request.user, study)
     offers = Invitation.objects.open().filter(study=study).select_related("study", "invited_by")
     return {
         "form": form,
-        "members": [
-            {
-                "row": one,
-                "is_only_owner": owners == 1 and one.role == Role.OWNER,
-                "is_me": one.user == request.user,
-            }
-            for one in found
-        ],
+        "members": members,
+        "owners": sum(one.role == Role.OWNER for one in members),
         "roles": Role.choices,
         "rights": [
             {"words": words, "has": [right in RIGHTS[role] for role in Role]}
             for right, words in RIGHTS_IN_WORDS.items()
         ],
-        "may_manage": may_manage,
-        "invitations": [{"row": one, "is_over": now >= one.expires_at} for one in offers]
-        if may_manage
-        else [],
+        "invitations": offers.annotate(is_over=Q(expires_at__lte=now)) if may_manage else (),
         "tokens": tokens_of(study, now=now) if may_manage else [],
         "sends_mail": settings.SENDS_MAIL,
         "new_link": _new_link(request, study) if may_manage else None,

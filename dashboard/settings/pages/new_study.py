@@ -9,33 +9,17 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.errors import DomainError
 from accounts.models import Environment
-from annotation.errors import ImportRefused, InvalidKey, InvalidStudy, StudyExists
+from annotation import rights
+from annotation.errors import StudyExists
 from annotation.models import Study
 from annotation.protocols import UnknownProtocol
-from annotation.rights import (
-    Right,
-    by_and_now,
-    form_page,
-    read_page,
-    researchers_page,
-    signed_in,
-    study_creators_page,
-)
 from dashboard import actions
-from dashboard.http import render_form
+from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
-from dashboard.settings.forms import (
-    SAMPLE_TEST,
-    CloneForm,
-    ConfigurationForm,
-    NewStudyForm,
-    StudyForm,
-    filled_in,
-)
+from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm, StudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
 from qualification.experts import is_closed_in
@@ -43,13 +27,14 @@ from tomannot import clock
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def new_study(request: HttpRequest) -> HttpResponse:
     """Create a study from a form with defaults, beside a preview for participants."""
     form = NewStudyForm.of(request.POST if request.method == "POST" else None, consent=sample_consent())
     if form.is_valid():
-        made = _make(request, form, form.cleaned_data["slug"], _configuration(form))
+        given = dict(form.cleaned_data)
+        made = _make(request, form, given.pop("slug"), actions.chosen_configuration(**given))
         if made:
             return redirect("dashboard:settings", slug=made.slug)
     context = {"form": form, "preview": _preview(form)}
@@ -57,8 +42,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def preview_new(request: HttpRequest) -> HttpResponse:
     """Preview the study of a form, even an incomplete one."""
     form = NewStudyForm.of(request.POST, consent="")
@@ -66,8 +51,8 @@ def preview_new(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@researchers_page
-@study_creators_page
+@rights.researchers_page
+@rights.study_creators_page
 def study_from_file(request: HttpRequest) -> HttpResponse:
     """Create a study from an uploaded configuration file, or show all its problems."""
     posted = request.method == "POST"
@@ -88,13 +73,13 @@ def study_from_file(request: HttpRequest) -> HttpResponse:
     return render_form(request, "dashboard/settings/study_from_file.html", context, errors=errors)
 
 
-@form_page(Right.CHANGE)
-@study_creators_page
+@rights.form_page(rights.Right.CHANGE)
+@rights.study_creators_page
 def clone(request: HttpRequest, study: Study) -> HttpResponse:
     """Create another study with the same configuration, live unless a test run is chosen."""
     ending = "real" if study.environment == Environment.REHEARSAL else "copy"
     usual = {"title": study.title, "slug": suggested_slug(f"{study.slug[:45]}-{ending}")}
-    if is_closed_in(study, signed_in(request)):
+    if is_closed_in(study, rights.signed_in(request)):
         return _closed(request, study)
     form = CloneForm(request.POST if request.method == "POST" else None, initial=usual)
     if form.is_valid():
@@ -109,7 +94,7 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
             config = parse_configuration(json.dumps(document).encode(), name=f"{study.slug}.json")
             made = _make(request, form, form.cleaned_data["slug"], config)
             if made and form.cleaned_data["stories"]:
-                actions.copy_stories(source=study, study=made, **by_and_now(request))
+                actions.copy_stories(source=study, study=made, **rights.by_and_now(request))
                 messages.info(request, _("Its stories are being imported."))
             if made:
                 return redirect("dashboard:settings", slug=made.slug)
@@ -117,16 +102,16 @@ def clone(request: HttpRequest, study: Study) -> HttpResponse:
     return render_form(request, "dashboard/settings/clone_study.html", context)
 
 
-@read_page(Right.CHANGE)
+@rights.read_page(rights.Right.CHANGE)
 def configuration(request: HttpRequest, study: Study) -> HttpResponse:
     """Describe the configuration file, with a link to it."""
     return render(request, "dashboard/settings/configuration.html")
 
 
-@read_page(Right.CHANGE)
+@rights.read_page(rights.Right.CHANGE)
 def configuration_file(request: HttpRequest, study: Study) -> HttpResponse:
     """Send every decision about the study as one JSON file, the answer keys included."""
-    if is_closed_in(study, signed_in(request)):
+    if is_closed_in(study, rights.signed_in(request)):
         return _closed(request, study)
     try:
         document = configuration_of(study, now=clock.now())
@@ -149,32 +134,16 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
     """Create the study. Return None, with errors in the form, if it was refused."""
-    try:
+    with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings.title)
-        made = actions.create_study(slug=slug, config=config, **by_and_now(request))
-    except StudyExists as error:
-        form.add_error("slug", str(error))
-    except InvalidStudy as error:
-        form.refuse(error.problems or {"": str(error)})
-    except (ImportRefused, InvalidKey) as error:
-        for problem in error.problems:
-            form.add_error(None, str(problem))
-    except DomainError as error:
-        form.add_error(None, str(error))
-    else:
-        messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})
-        return made
+        try:
+            made = actions.create_study(slug=slug, config=config, **rights.by_and_now(request))
+        except StudyExists as error:
+            form.add_error("slug", str(error))
+        else:
+            messages.success(request, _("“%(title)s” is created, as a draft.") % {"title": made.title})
+            return made
     return None
-
-
-def _configuration(form: NewStudyForm) -> StudyConfiguration:
-    sample = (actions.sample_round(),) if form.cleaned_data["test"] == SAMPLE_TEST else ()
-    return StudyConfiguration(
-        settings=form.settings(),
-        consent=filled_in(form.cleaned_data["consent"], form.cleaned_data["contact"]),
-        rounds=sample,
-        rehearsal=form.cleaned_data["environment"] == Environment.REHEARSAL,
-    )
 
 
 def _preview(form: NewStudyForm) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from annotation.actions import add_consent_text, change_study, set_design, set_i
 from annotation.actions.instructions import texts_of
 from annotation.actions.studies import fixed_of, settings_of
 from annotation.design import fills_exactly, people_needed
-from annotation.errors import InvalidStudy
 from annotation.forms import instructions_context
 from annotation.models import LIVING, Enrollment, Study
 from annotation.protocols import is_installed
@@ -23,14 +22,11 @@ from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, r
 from annotation.rules import unserved_in_words
 from annotation.strata import fill_of_strata, unserved_strata
 from dashboard import actions
-from dashboard.http import ErrorsAsMessages, render_form
+from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.forms import (
     EXAMPLES,
-    NO_TEST,
-    OWN_TEST,
-    SAMPLE_TEST,
     ConsentForm,
     InstructionsForm,
     SettingsForm,
@@ -46,15 +42,13 @@ from qualification.models import Round
 @form_page(post=Right.CHANGE)
 def settings(request: HttpRequest, study: Study) -> HttpResponse:
     """Show every decision about the study. A POST changes its settings."""
-    form = _form(request, study)
-    if request.method == "POST" and form.is_valid():
+    form = _form(request, study, request.POST if request.method == "POST" else None)
+    if form.is_valid():
         changes = {name: form.cleaned_data[name] for name in form.fields}
-        try:
+        with ErrorsInForm(form):
             change_study(study=study, changes=changes, **by_and_now(request))
             messages.success(request, _("The settings are saved."))
             return redirect("dashboard:settings", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     return _page(request, study, form=form)
 
 
@@ -84,14 +78,12 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     texts = texts_of(study)
     texts |= {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}
     form = InstructionsForm(study.protocol, request.POST or None, initial=texts)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             made = set_instructions(study=study, **by_and_now(request), **form.texts())
             said = _("Version %(version)s of the instructions is in force.") % {"version": made.version}
             messages.success(request, said)
             return redirect("dashboard:instructions", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     context = {
         "form": form,
         "versions": study.instruction_texts.select_related("created_by").order_by("-version"),
@@ -115,8 +107,8 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/settings/preview.html", {"preview": shown})
 
 
-def _form(request: HttpRequest, study: Study) -> SettingsForm:
-    form = SettingsForm(request.POST if request.method == "POST" else None, initial=settings_of(study))
+def _form(request: HttpRequest, study: Study, data: Any = None) -> SettingsForm:
+    form = SettingsForm(data, initial=settings_of(study))
     form.fix(fixed_of(study))
     if Right.CHANGE not in rights_in(request.user, study):
         for field in form.fields.values():
@@ -132,37 +124,19 @@ def _page(
     consent_form: ConsentForm | None = None,
 ) -> HttpResponse:
     wrong = (form and form.errors) or (consent_form and consent_form.errors)
-    form = form or SettingsForm(initial=settings_of(study))
-    form.fix(fixed_of(study))
     may_change = Right.CHANGE in rights_in(request.user, study)
     is_draft = study.state == Study.State.DRAFT
     steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {
-        "form": form,
+        "form": form or _form(request, study),
         "consent_form": consent_form or ConsentForm(initial={"consent": newest_consent(study)}),
         "consent": newest_consent(study),
-        "may_change": may_change,
         "may_clone": may_change and request.user.has_perm(CREATE),
         "steps": steps,
-        "tests": _tests(study),
+        "sample_protocol": SAMPLE_PROTOCOL,
         "rounds": [round.number for round in Round.objects.active_in(study)],
     }
     return render_form(request, "dashboard/settings/settings.html", context, errors=wrong)
-
-
-def _tests(study: Study) -> list[dict[str, Any]]:
-    """Return the choices about the test; none while the study is open or admits through another one."""
-    if study.state == Study.State.OPEN or study.qualified_through_id:
-        return []
-    has_round = Round.objects.active_in(study).exists()
-    choices = []
-    if study.gate == Study.Gate.NOT_REQUIRED:
-        choices.append({"name": OWN_TEST, "label": _("Require a test")})
-    else:
-        choices.append({"name": NO_TEST, "label": _("Require no test")})
-    if not has_round and study.protocol_name == SAMPLE_PROTOCOL:
-        choices.append({"name": SAMPLE_TEST, "label": _("Use our test of five sample stories")})
-    return choices
 
 
 MOST_SHORT = 200
@@ -199,14 +173,13 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
     load = "\n".join(f"{stratum.name}: {stratum.load}" for stratum in study.strata.all())
     initial = {"by_column": study.stratum_field, "load": load}
     form = DesignForm(study, request.POST or None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with ErrorsInForm(form):
             set_design(study=study, **form.cleaned_data, **by_and_now(request))
             messages.success(request, _("The design is saved."))
             return redirect("dashboard:design", slug=study.slug)
-        except InvalidStudy as error:
-            form.refuse(error.problems)
     strata = [each for each in fill_of_strata(study) if each.load]
+    total = sum(study.strata.values_list("load", flat=True))
     context = {
         "form": form if study.state == Study.State.DRAFT else None,
         "strata": [
@@ -215,15 +188,14 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         "unserved": [unserved_in_words(*stratum) for stratum in unserved_strata(study)],
         "is_exact": fills_exactly([each.participants for each in strata]),
-        "people": _people_short(study)[:MOST_SHORT],
-        "total": sum(study.strata.values_list("load", flat=True)),
+        "people": _people_short(study, total)[:MOST_SHORT],
+        "total": total,
     }
     return render_form(request, "dashboard/settings/design.html", context, errors=form.errors)
 
 
-def _people_short(study: Study) -> Any:
-    """Return the participants who began, and hold or gave fewer answers than their load."""
-    load = sum(study.strata.values_list("load", flat=True))
+def _people_short(study: Study, load: int) -> Any:
+    """Return the participants who began, and hold or gave fewer answers than the design's ``load``."""
     theirs = Q(assignments__stratum__isnull=False)
     begun = Enrollment.objects.filter(study=study).annotate(
         items=Count("assignments", filter=theirs),

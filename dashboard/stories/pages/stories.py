@@ -1,6 +1,7 @@
 """Stories of a study: the list, one story, imports, and votes as a file."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
 from annotation.actions.reviews import LONGEST_STATEMENT
+from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
@@ -49,7 +51,7 @@ STORY_COLUMNS: dict[str, Callable[[ListedStory], Any]] = {
     "verdict": lambda row: row.verdict.outcome.value,
     "reason": lambda row: row.verdict.reason,
     "split_by_one": lambda row: str(row.is_split).lower(),
-    "expert": lambda row: row.expert,
+    "expert": lambda row: row.decision and row.decision.verdict,
     "votes": lambda row: row.votes,
     "lint": lambda row: " ".join(row.codes),
     "scenario_name": lambda row: row.story.scenario_name or NOT_STATED,
@@ -77,7 +79,7 @@ class SearchForm(forms.Form):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         labels = study.protocol.finding_labels.items()
-        questions = [(question.key, question.title) for question in study.protocol.questions]
+        questions = [(question.key, question.title) for question in study.protocol.chosen]
         choose(self, "dropped_by", [("", _("any question")), *questions])
         choose(self, "lint", [("", _("all stories")), (ANY, _("any finding")), *labels])
         choose(
@@ -169,10 +171,15 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
         raise Http404
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
+    is_newest = found.role == Story.Role.MAIN and not found.is_old_version
     context = about(study, found) | {
         "story": found,
-        "may_review": Right.REVIEW in rights_in(request.user, study) and found.role == Story.Role.MAIN,
+        "may_review": is_newest and Right.REVIEW in rights_in(request.user, study),
     }
+    if is_newest and study.protocol.revisable:
+        with suppress(WrongState):
+            actions.check_revisable(story=found, study=study)
+            context["may_revise"] = Right.CHANGE in rights_in(request.user, study)
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
         search = form.search()
@@ -181,9 +188,6 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
             "next": neighbour(study, search, story_id, backwards=False),
             "wanted": form.query(),
         }
-    for row in context["verdicts"]:
-        row["outcome"] = OUTCOMES[row["verdict"].outcome]
-        row["reason"] = reason_in_words(study, row["verdict"])
     return render(request, "dashboard/stories/story.html", context)
 
 
@@ -193,7 +197,7 @@ def votes_file(request: HttpRequest, study: Study, kind: str) -> HttpResponseBas
     name = f"{study.slug}-votes"
     if kind == "csv":
         keys = questions_of(study)
-        return csv_stream(request, name, csv_columns(keys), csv_rows(votes_of(study), keys))
+        return csv_stream(request, name, csv_columns(keys), csv_rows(study, keys))
     if kind == "jsonl":
         return json_stream(request, name, json_rows(votes_of(study), study.protocol.questions))
     raise Http404("Votes are exported as csv and as jsonl.")

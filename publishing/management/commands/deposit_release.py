@@ -1,37 +1,24 @@
-"""Deposit a published release at a place outside from the command line."""
-
 import argparse
 import getpass
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.urls import reverse
 
 from accounts.errors import DomainError
 from annotation.management.base import ActionCommand
-from publishing.actions.published import deposit_release, refuse_withdrawn
-from publishing.destinations.base import (
-    HUGGING_FACE,
-    S3,
-    ZIP,
-    Destination,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    package,
-    parse_address,
-)
+from publishing import errors
+from publishing.actions.published import check_depositable, deposit_release
+from publishing.destinations.base import HUGGING_FACE, S3, ZIP, Destination, Package, parse_address
 from publishing.destinations.hugging_face import HuggingFaceDataset
 from publishing.destinations.s3 import S3Prefix
 from publishing.destinations.zenodo import ZenodoZip
-from publishing.errors import UnusableRelease
+from publishing.files import directory
+from publishing.files.directory import MANIFEST
 from publishing.models import Release
 from tomannot import clock
 
@@ -53,7 +40,7 @@ class Command(ActionCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             kind, place = parse_address(options["to"])
-        except WrongPlace as error:
+        except errors.WrongPlace as error:
             raise CommandError(str(error), returncode=WRONG_USE) from None
         release = _release(options["slug"], options["number"], rehearsal=options["rehearsal"])
         destination = _destination(kind, place, release, public=options["public"])
@@ -64,8 +51,8 @@ class Command(ActionCommand):
             else:
                 answer = self._deposited(destination, packed, release, as_json=options["json"])
         except (DomainError, OSError) as error:
-            code = UNREACHABLE if isinstance(error, Unreachable) else REFUSED
-            code = OCCUPIED if isinstance(error, PlaceOccupied) else code
+            code = UNREACHABLE if isinstance(error, errors.Unreachable) else REFUSED
+            code = OCCUPIED if isinstance(error, errors.PlaceOccupied) else code
             raise CommandError(str(error), returncode=code) from None
         self.stdout.write(answer)
 
@@ -115,18 +102,7 @@ def _release(slug: str, number: int, *, rehearsal: bool) -> Release:
     release = releases.filter(study__slug=slug, number=number).first()
     if release is None:
         raise CommandError(f"Study “{slug}” has no release {number}.")
-    if release.state != Release.State.PUBLISHED:
-        raise CommandError(
-            f"Release {number} of {slug} is {release.get_state_display()}. Only a published release can be "
-            "deposited."
-        )
-    try:
-        refuse_withdrawn(release)
-    except UnusableRelease as error:
-        raise CommandError(
-            f"{error} A withdrawn release is not deposited. Where it has been deposited already, say there "
-            "that it was withdrawn."
-        ) from None
+    check_depositable(release)
     is_rehearsal = release.environment == "rehearsal"
     if is_rehearsal and not rehearsal:
         raise CommandError(
@@ -146,9 +122,10 @@ def _destination(kind: str, place: str, release: Release, *, public: bool) -> De
         return HuggingFaceDataset(place, token=_token(), endpoint=settings.HF_ENDPOINT, public=public)
     if public:
         raise CommandError("--public does not apply to a zip. Leave it out.", returncode=WRONG_USE)
-    page = reverse("publishing:release", args=[release.study.slug, release.number])
     site = urlsplit(settings.PUBLIC_URL)
-    return ZenodoZip(place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{page}")
+    return ZenodoZip(
+        place, page="" if site.hostname in HERE else f"{site.scheme}://{site.netloc}{release.url}"
+    )
 
 
 def _token() -> str:
@@ -165,13 +142,20 @@ def _token() -> str:
 
 
 def _package(release: Release) -> Package:
+    """Check every file of the release and return it as a package. Missing earlier releases are left out."""
+    source = release.directory
+    files, manifest_sha256 = directory.verify(source)
+    if manifest_sha256 != release.manifest_sha256:
+        raise errors.BrokenDirectory(
+            f"{source}: MANIFEST is not the one that was published. Restore the directory from a backup."
+        )
     before = Release.objects.published().filter(study=release.study_id, number__lt=release.number)
-    earlier: list[Path] = [found.directory for found in before.select_related("study").order_by("-number")]
-    return package(
-        release.directory,
+    manifests = [one.directory / MANIFEST for one in before.select_related("study").order_by("-number")]
+    return Package(
+        directory=source,
         slug=release.study.slug,
         number=release.number,
         rehearsal=release.environment == "rehearsal",
-        manifest_sha256=release.manifest_sha256,
-        earlier=earlier,
+        files=(*files, directory.file_facts(source, MANIFEST)),
+        earlier=tuple(path.read_bytes() for path in manifests if path.is_file()),
     )

@@ -1,5 +1,3 @@
-"""Evaluate models on a release directory, wherever it came from."""
-
 import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,5 +1,3 @@
-"""Import a release directory as a study."""
-
 import argparse
 import json
 from pathlib import Path

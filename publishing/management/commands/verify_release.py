@@ -1,5 +1,3 @@
-"""Check a release directory, wherever it came from."""
-
 import argparse
 import json
 from dataclasses import asdict
@@ -9,9 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from annotation.management.base import ActionCommand
-from publishing.verification import CHECKS, Report, check_release
+from publishing.verification import CHECKS, CheckedRelease, check_release
 
-FINDINGS = 1
 USAGE = 2
 
 
@@ -28,44 +25,42 @@ class Command(ActionCommand):
         if not directory.is_dir():
             raise CommandError(f"{directory} is not a directory.", returncode=USAGE)
         try:
-            report = check_release(directory, with_machine_validation=not options["no_machine_validation"])
+            release = check_release(directory, with_machine_validation=not options["no_machine_validation"])
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}.", returncode=USAGE) from error
-        self.stdout.write(json.dumps(as_json(report)) if options["json"] else as_text(report))
-        if not report.is_sound:
-            found = report.findings.total
-            raise CommandError(
-                f"{directory}: {found} finding{'' if found == 1 else 's'}.", returncode=FINDINGS
-            )
+        self.stdout.write(json.dumps(as_json(release)) if options["json"] else as_text(release))
+        if not release.is_sound:
+            found = release.total
+            raise CommandError(f"{directory}: {found} finding{'' if found == 1 else 's'}.")
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """Return the report as one object. ``total`` also counts findings that are not listed."""
-    document = report.description.document if report.description else {}
+def as_json(release: CheckedRelease) -> dict[str, Any]:
+    """Return what was found as one object. ``total`` also counts findings that are not listed."""
+    document = release.description.document if release.description else {}
     return {
-        "directory": str(report.directory),
+        "directory": str(release.directory),
         "study": document.get("study"),
         "number": document.get("number"),
-        "manifest_sha256": report.manifest_sha256,
-        "sound": report.is_sound,
-        "total": report.findings.total,
-        "findings": [asdict(one) for one in report.shown],
-        "skipped": sorted(report.findings.skipped),
-        "unchecked": report.findings.unchecked,
+        "manifest_sha256": release.manifest_sha256,
+        "sound": release.is_sound,
+        "total": release.total,
+        "findings": [asdict(one) for one in release.shown],
+        "skipped": sorted(release.skipped),
+        "unchecked": release.unchecked,
     }
 
 
-def as_text(report: Report) -> str:
+def as_text(release: CheckedRelease) -> str:
     """Return one line per check, with its findings below it."""
     text = []
     for check in CHECKS:
-        found = report.findings.of(check)
-        shown = [finding for finding in report.shown if finding.check == check]
-        state = "BROKEN" if found else "skipped" if check in report.findings.skipped else "ok"
+        found = release.count(check)
+        shown = [finding for finding in release.shown if finding.check == check]
+        state = "BROKEN" if found else "skipped" if check in release.skipped else "ok"
         text.append(f"{state:<7} {check}{f': {found}' if found else ''}")
         text += [f"        {finding}" for finding in shown]
         if found > len(shown):
             text.append(f"        … and {found - len(shown)} more")
-    text += [f"note    {note}" for note in report.findings.unchecked]
-    text.append(f"MANIFEST {report.manifest_sha256 or 'is missing'}")
+    text += [f"note    {note}" for note in release.unchecked]
+    text.append(f"MANIFEST {release.manifest_sha256 or 'is missing'}")
     return "\n".join(text)

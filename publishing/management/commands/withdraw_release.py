@@ -1,5 +1,3 @@
-"""Withdraw a published release from the command line."""
-
 import argparse
 import json
 from typing import Any

@@ -20,13 +20,13 @@ class Command(ActionCommand):
         found = check_code(study, options["code"], participant=options["participant"])
         if found is None:
             raise CommandError(f"“{options['code']}” is no completion code of “{study.slug}”.")
-        self.stdout.write(json.dumps(as_json(found)) if options["json"] else "\n".join(in_words(found)))
+        text = self.text(found=found, enrollment=found.enrollment)
+        self.stdout.write(json.dumps(as_json(found)) if options["json"] else text)
         if found.is_theirs is False:
             raise CommandError("The code belongs to somebody else than this participant.")
 
 
 def as_json(found: CheckedCode) -> dict[str, Any]:
-    """Return the result for scripts."""
     return {
         "enrollment": found.enrollment.pk,
         "pseudonym": found.enrollment.pseudonym,
@@ -37,21 +37,3 @@ def as_json(found: CheckedCode) -> dict[str, Any]:
         "stories_submitted": found.enrollment.stories_submitted,
         "is_theirs": found.is_theirs,
     }
-
-
-def in_words(found: CheckedCode) -> list[str]:
-    """Return the result for people, a line each."""
-    enrollment = found.enrollment
-    lines = [
-        f"The code of {enrollment.pseudonym}, for: {found.outcome.value}.",
-        f"They are {enrollment.get_state_display()}; stories finished: {enrollment.stories_submitted}.",
-    ]
-    if found.why_ended:
-        lines.append(f"Why less: {found.why_ended}.")
-    if not found.still_true:
-        lines.append(
-            "They have done more since, or the join link asks for more: their code is another one now."
-        )
-    if found.is_theirs:
-        lines.append("It belongs to this participant.")
-    return lines

@@ -16,7 +16,6 @@ MOST = 10_000
 
 
 def how_many(text: str) -> int:
-    """Return a number of people from the command line."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST:
         return int(text)
     raise ArgumentTypeError(f"invite between 1 and {MOST:,} people at a time, not {text!r}")
@@ -66,7 +65,6 @@ def _invite_qualified(study: Study) -> list[Enrollment]:
 
 
 def _links_before(study: Study, enrollments: list[Enrollment]) -> list[str]:
-    """Return the links that people have had in the study that this one asks for."""
     there = Enrollment.objects.filter(study=study.qualified_through)
     links = {enrollment.annotator_id: personal_link(enrollment) for enrollment in there}
     return [links[enrollment.annotator_id] for enrollment in enrollments]

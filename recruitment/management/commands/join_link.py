@@ -35,8 +35,7 @@ class Command(ActionCommand):
 
 
 def _settings(options: dict[str, Any], *, now: datetime) -> dict[str, Any]:
-    """Return the settings that were named, over those known of the platform that was named."""
-    said = dict(PLATFORMS[options["platform"]].settings) if options["platform"] else {}
+    said = dict(PLATFORMS[options["platform"]]) if options["platform"] else {}
     if options["reopen"]:
         said |= {"closes_at": None, "most_people": None}
     if options["close"]:

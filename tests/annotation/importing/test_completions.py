@@ -29,16 +29,17 @@ VENDORS: dict[str, tuple[Callable[..., dict[str, Any]], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
-def test_a_completion_is_three_stories_with_ids_made_of_its_own(vendor: str) -> None:
-    make, completion_id, model = VENDORS[vendor]
-    stories = stories_in(completion_row(make(template())))
-    core = "gen-" + hashlib.sha256(completion_id.encode()).hexdigest()[:12]
-    assert [story.story_id for story in stories] == [f"{core}_sev{n}" for n in (1, 2, 3)]
-    assert [story.severity_original for story in stories] == [1, 2, 3]
-    assert {story.core_id for story in stories} == {core}
-    assert {story.story_generator_model for story in stories} == {model}
-    assert {story.story_prompt_example for story in stories} == {"milk_carton"}
+def test_a_completion_is_three_stories_with_ids_made_of_its_own(subtests: pytest.Subtests) -> None:
+    for vendor in VENDORS:
+        with subtests.test(vendor):
+            make, completion_id, model = VENDORS[vendor]
+            stories = stories_in(completion_row(make(template())))
+            core = "gen-" + hashlib.sha256(completion_id.encode()).hexdigest()[:12]
+            assert [story.story_id for story in stories] == [f"{core}_sev{n}" for n in (1, 2, 3)]
+            assert [story.severity_original for story in stories] == [1, 2, 3]
+            assert {story.core_id for story in stories} == {core}
+            assert {story.story_generator_model for story in stories} == {model}
+            assert {story.story_prompt_example for story in stories} == {"milk_carton"}
 
 
 def test_each_severity_has_its_key_information_and_counterfactual() -> None:
@@ -74,11 +75,12 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("case", WRITTEN)
-def test_the_template_is_read_as_models_write_it(case: str) -> None:
-    stories = stories_in(completion_row(chat_completion(WRITTEN[case])))
-    plain = stories_in(completion_row(chat_completion(template())))
-    assert [story.content for story in stories] == [story.content for story in plain]
+def test_the_template_is_read_as_models_write_it(subtests: pytest.Subtests) -> None:
+    for case in WRITTEN:
+        with subtests.test(case):
+            stories = stories_in(completion_row(chat_completion(WRITTEN[case])))
+            plain = stories_in(completion_row(chat_completion(template())))
+            assert [story.content for story in stories] == [story.content for story in plain]
 
 
 def test_each_choice_of_a_response_is_a_completion_of_its_own() -> None:
@@ -94,18 +96,20 @@ def test_each_choice_of_a_response_is_a_completion_of_its_own() -> None:
 NAMES = list(SECTIONS)
 
 
-@pytest.mark.parametrize("name", NAMES[1:])
-def test_a_missing_section_is_named(name: str) -> None:
-    [problem] = problems_in(completion_row(chat_completion(template(without(SECTIONS, name)))))
-    assert problem.field == f"output: {name.split(' (')[0]}"
-    assert "missing" in problem.message
+def test_a_missing_section_is_named(subtests: pytest.Subtests) -> None:
+    for name in NAMES[1:]:
+        with subtests.test(name):
+            [problem] = problems_in(completion_row(chat_completion(template(without(SECTIONS, name)))))
+            assert problem.field == f"output: {name.split(' (')[0]}"
+            assert "missing" in problem.message
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_empty_section_is_named(name: str) -> None:
-    [problem] = problems_in(completion_row(chat_completion(template(with_(SECTIONS, **{name: " "})))))
-    assert problem.field == f"output: {name.split(' (')[0]}"
-    assert "empty" in problem.message
+def test_an_empty_section_is_named(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name):
+            [problem] = problems_in(completion_row(chat_completion(template(with_(SECTIONS, **{name: " "})))))
+            assert problem.field == f"output: {name.split(' (')[0]}"
+            assert "empty" in problem.message
 
 
 CUT = template()[: template().index("HIGH SEVERITY KEY") + 40]
@@ -118,12 +122,13 @@ CUT_OFF = {
 }
 
 
-@pytest.mark.parametrize("vendor", CUT_OFF)
-def test_a_completion_that_was_cut_off_names_the_section_and_what_is_lost(vendor: str) -> None:
-    [problem] = problems_in(completion_row(CUT_OFF[vendor]))
-    assert problem.field == "output: HIGH SEVERITY KEY INFORMATION"
-    assert "HIGH SEVERITY COUNTERFACTUAL ANSWER never came" in problem.message
-    assert "output tokens" in problem.remedy
+def test_a_completion_that_was_cut_off_names_the_section_and_what_is_lost(subtests: pytest.Subtests) -> None:
+    for vendor in CUT_OFF:
+        with subtests.test(vendor):
+            [problem] = problems_in(completion_row(CUT_OFF[vendor]))
+            assert problem.field == "output: HIGH SEVERITY KEY INFORMATION"
+            assert "HIGH SEVERITY COUNTERFACTUAL ANSWER never came" in problem.message
+            assert "output tokens" in problem.remedy
 
 
 def test_a_completion_cut_off_in_its_last_word_is_refused_too() -> None:
@@ -178,12 +183,13 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_an_object_without_a_story_is_refused_with_the_reason(case: str) -> None:
-    output, field, message = REFUSED[case]
-    [problem] = problems_in(completion_row(output))
-    assert problem.field == field
-    assert message in problem.message
+def test_an_object_without_a_story_is_refused_with_the_reason(subtests: pytest.Subtests) -> None:
+    for case in REFUSED:
+        with subtests.test(case):
+            output, field, message = REFUSED[case]
+            [problem] = problems_in(completion_row(output))
+            assert problem.field == field
+            assert message in problem.message
 
 
 ROWS: dict[str, tuple[dict[str, Any], str]] = {
@@ -193,8 +199,9 @@ ROWS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", ROWS)
-def test_the_row_around_the_completion_is_checked_too(case: str) -> None:
-    changes, field = ROWS[case]
-    [problem] = problems_in(completion_row(chat_completion(template()), **changes))
-    assert problem.field == field
+def test_the_row_around_the_completion_is_checked_too(subtests: pytest.Subtests) -> None:
+    for case in ROWS:
+        with subtests.test(case):
+            changes, field = ROWS[case]
+            [problem] = problems_in(completion_row(chat_completion(template()), **changes))
+            assert problem.field == field

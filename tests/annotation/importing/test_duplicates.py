@@ -26,9 +26,8 @@ def replaced(text: str, *positions: int) -> str:
     return " ".join(words)
 
 
-@pytest.mark.parametrize(
-    ("other", "found"),
-    [
+def test_a_text_is_matched_when_it_nearly_repeats_another(subtests: pytest.Subtests) -> None:
+    for other, found in [
         (TEXT, True),
         (replaced(TEXT, 10), True),
         (replaced(TEXT, 0, 1), True),
@@ -39,24 +38,20 @@ def replaced(text: str, *positions: int) -> str:
         ("something else altogether happens in this one", False),
         ("", False),
         ("one", False),
-    ],
-    ids=[
-        "same", "one-word", "two-words-at-the-start", "a-word-more", "four-words-apart", "backwards",
-        "same-words-in-other-order", "another-text", "nothing", "one-word-only",
-    ],
-)  # fmt: skip
-def test_a_text_is_matched_when_it_nearly_repeats_another(other: str, found: bool) -> None:
-    index = NearDuplicates()
-    assert index.add("first", "core-1", TEXT) == []
-    assert index.add("second", "core-2", other) == (["first"] if found else [])
+    ]:
+        with subtests.test(str(other)):
+            index = NearDuplicates()
+            assert index.add("first", "core-1", TEXT) == []
+            assert index.add("second", "core-2", other) == (["first"] if found else [])
 
 
-@pytest.mark.parametrize("text", ["", "one", "two words"])
-def test_very_short_texts_match_only_themselves(text: str) -> None:
-    index = NearDuplicates()
-    index.add("first", "core-1", text)
-    assert index.add("second", "core-2", text) == ["first"]
-    assert index.add("third", "core-3", "quite another") == []
+def test_very_short_texts_match_only_themselves(subtests: pytest.Subtests) -> None:
+    for text in ["", "one", "two words"]:
+        with subtests.test(str(text)):
+            index = NearDuplicates()
+            index.add("first", "core-1", text)
+            assert index.add("second", "core-2", text) == ["first"]
+            assert index.add("third", "core-3", "quite another") == []
 
 
 def test_versions_of_one_core_are_never_matched() -> None:

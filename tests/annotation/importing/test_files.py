@@ -37,19 +37,25 @@ def rows(found: list[Outcome]) -> list[SourceRow]:
 # What is read
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.ndjson", "a.JSONL", "a", "a.txt", "a.csv"])
-def test_a_file_that_starts_with_a_brace_is_json_lines_whatever_its_name(tmp_path: Path, name: str) -> None:
-    found = outcomes(tmp_path, b'{"a": 1}\n\n  {"a": [2, {"b": "\xc3\xa9"}]}\r\n', name)
-    assert found == [SourceRow(name, 1, {"a": 1}), SourceRow(name, 3, {"a": [2, {"b": "é"}]})]
+def test_a_file_that_starts_with_a_brace_is_json_lines_whatever_its_name(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for name in ["a.jsonl", "a.json", "a.ndjson", "a.JSONL", "a", "a.txt", "a.csv"]:
+        with subtests.test(name):
+            found = outcomes(tmp_path, b'{"a": 1}\n\n  {"a": [2, {"b": "\xc3\xa9"}]}\r\n', name)
+            assert found == [SourceRow(name, 1, {"a": 1}), SourceRow(name, 3, {"a": [2, {"b": "é"}]})]
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a", "a.txt"])
-def test_csv_rows_carry_the_line_they_start_on_and_the_line_of_the_header(tmp_path: Path, name: str) -> None:
-    content = b'a, b\r\n1,"two\r\nlines, with ""quotes"""\r\n\r\n3,4'
-    assert outcomes(tmp_path, content, name) == [
-        SourceRow(name, 2, {"a": "1", "b": 'two\r\nlines, with "quotes"'}, 1),
-        SourceRow(name, 5, {"a": "3", "b": "4"}, 1),
-    ]
+def test_csv_rows_carry_the_line_they_start_on_and_the_line_of_the_header(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for name in ["a.csv", "a.CSV", "a", "a.txt"]:
+        with subtests.test(name):
+            content = b'a, b\r\n1,"two\r\nlines, with ""quotes"""\r\n\r\n3,4'
+            assert outcomes(tmp_path, content, name) == [
+                SourceRow(name, 2, {"a": "1", "b": 'two\r\nlines, with "quotes"'}, 1),
+                SourceRow(name, 5, {"a": "3", "b": "4"}, 1),
+            ]
 
 
 def test_a_line_without_its_line_end_is_a_line(tmp_path: Path) -> None:
@@ -98,14 +104,17 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_a_file_of_another_kind_is_named_and_the_way_out_told(tmp_path: Path, kind: str) -> None:
-    content, what, remedy = FOREIGN[kind]
-    found = outcomes(tmp_path, content)
-    problem = only_problem(found)
-    assert not rows(found)
-    assert what in problem.message
-    assert remedy in problem.remedy
+def test_a_file_of_another_kind_is_named_and_the_way_out_told(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for kind in FOREIGN:
+        with subtests.test(kind):
+            content, what, remedy = FOREIGN[kind]
+            found = outcomes(tmp_path, content)
+            problem = only_problem(found)
+            assert not rows(found)
+            assert what in problem.message
+            assert remedy in problem.remedy
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
@@ -180,17 +189,20 @@ BROKEN_LINES = {
 }
 
 
-@pytest.mark.parametrize("kind", BROKEN_LINES)
-def test_a_broken_line_is_placed_and_its_neighbours_are_read(tmp_path: Path, kind: str) -> None:
-    line, column, message, remedy = BROKEN_LINES[kind]
-    found = outcomes(tmp_path, b'{"a": 1}\n' + line + b'\n{"a": 3}\n')
-    problem = only_problem(found)
-    assert [row.line for row in rows(found)] == [1, 3]
-    assert problem.line == 2
-    assert message in problem.message
-    assert remedy in problem.remedy
-    if column:
-        assert problem.column == column
+def test_a_broken_line_is_placed_and_its_neighbours_are_read(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for kind in BROKEN_LINES:
+        with subtests.test(kind):
+            line, column, message, remedy = BROKEN_LINES[kind]
+            found = outcomes(tmp_path, b'{"a": 1}\n' + line + b'\n{"a": 3}\n')
+            problem = only_problem(found)
+            assert [row.line for row in rows(found)] == [1, 3]
+            assert problem.line == 2
+            assert message in problem.message
+            assert remedy in problem.remedy
+            if column:
+                assert problem.column == column
 
 
 def test_broken_json_on_line_3000_is_found_there_and_every_fault_is_told(tmp_path: Path) -> None:
@@ -238,14 +250,15 @@ CSV_HEADERS = {
 }
 
 
-@pytest.mark.parametrize("kind", CSV_HEADERS)
-def test_a_header_that_cannot_be_used_stops_the_reading(tmp_path: Path, kind: str) -> None:
-    content, message, remedy = CSV_HEADERS[kind]
-    found = outcomes(tmp_path, content, "a.csv")
-    problem = only_problem(found)
-    assert not rows(found)
-    assert message in problem.message
-    assert remedy in problem.remedy
+def test_a_header_that_cannot_be_used_stops_the_reading(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for kind in CSV_HEADERS:
+        with subtests.test(kind):
+            content, message, remedy = CSV_HEADERS[kind]
+            found = outcomes(tmp_path, content, "a.csv")
+            problem = only_problem(found)
+            assert not rows(found)
+            assert message in problem.message
+            assert remedy in problem.remedy
 
 
 SEPARATED = {
@@ -256,10 +269,11 @@ SEPARATED = {
 }
 
 
-@pytest.mark.parametrize("kind", SEPARATED)
-def test_the_header_says_what_separates_the_columns(tmp_path: Path, kind: str) -> None:
-    content, cells = SEPARATED[kind]
-    assert [row.data for row in rows(outcomes(tmp_path, content, "a.csv"))] == [cells]
+def test_the_header_says_what_separates_the_columns(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for kind in SEPARATED:
+        with subtests.test(kind):
+            content, cells = SEPARATED[kind]
+            assert [row.data for row in rows(outcomes(tmp_path, content, "a.csv"))] == [cells]
 
 
 CSV_ROWS = {
@@ -275,15 +289,16 @@ CSV_ROWS = {
 }
 
 
-@pytest.mark.parametrize("kind", CSV_ROWS)
-def test_a_bad_row_is_placed_and_its_neighbours_are_read(tmp_path: Path, kind: str) -> None:
-    row, message, remedy = CSV_ROWS[kind]
-    found = outcomes(tmp_path, b'a,b\n1,"2\n2"\n' + row + b"\n8,9\n", "a.csv")
-    problem = only_problem(found)
-    assert [outcome.line for outcome in rows(found)] == [2, 5]
-    assert problem.line == 4
-    assert message in problem.message
-    assert remedy in problem.remedy
+def test_a_bad_row_is_placed_and_its_neighbours_are_read(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for kind in CSV_ROWS:
+        with subtests.test(kind):
+            row, message, remedy = CSV_ROWS[kind]
+            found = outcomes(tmp_path, b'a,b\n1,"2\n2"\n' + row + b"\n8,9\n", "a.csv")
+            problem = only_problem(found)
+            assert [outcome.line for outcome in rows(found)] == [2, 5]
+            assert problem.line == 4
+            assert message in problem.message
+            assert remedy in problem.remedy
 
 
 def test_an_invisible_character_in_a_cell_is_placed_by_its_column(tmp_path: Path) -> None:

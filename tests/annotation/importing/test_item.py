@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from annotation.protocols.validity.item import is_story_of, join_story, parse
 from tests.annotation.importing.samples import STORY_ROW, with_, without
@@ -21,15 +21,17 @@ JOINED = {
 }
 
 
-@pytest.mark.parametrize("case", JOINED)
-def test_join_story(case: str) -> None:
-    first, second, story = JOINED[case]
-    assert join_story(first, second) == story
+def test_join_story(subtests: pytest.Subtests) -> None:
+    for case in JOINED:
+        with subtests.test(case):
+            first, second, story = JOINED[case]
+            assert join_story(first, second) == story
 
 
 PARTS = st.text(min_size=1, max_size=30).map(str.strip).filter(bool)
 
 
+@settings(max_examples=25)
 @given(PARTS, PARTS)
 def test_a_joined_story_is_always_recognized(first: str, second: str) -> None:
     story = join_story(first, second)
@@ -60,8 +62,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_content_that_is_no_item_is_refused_by_the_field(case: str) -> None:
-    changes, field = BAD[case]
-    with pytest.raises(ValueError, match=field):
-        parse(with_(STORY_ROW, **changes))
+def test_content_that_is_no_item_is_refused_by_the_field(subtests: pytest.Subtests) -> None:
+    for case in BAD:
+        with subtests.test(case):
+            changes, field = BAD[case]
+            with pytest.raises(ValueError, match=field):
+                parse(with_(STORY_ROW, **changes))

@@ -143,12 +143,13 @@ WARNED: dict[str, tuple[dict[str, Any], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WARNED)
-def test_a_warning_names_the_field_and_quotes_the_words(case: str) -> None:
-    changes, code, field, words = WARNED[case]
-    [finding] = findings(**changes)
-    assert (finding.code, finding.field) == (code, field)
-    assert words in finding.message
+def test_a_warning_names_the_field_and_quotes_the_words(subtests: pytest.Subtests) -> None:
+    for case in WARNED:
+        with subtests.test(case):
+            changes, code, field, words = WARNED[case]
+            [finding] = findings(**changes)
+            assert (finding.code, finding.field) == (code, field)
+            assert words in finding.message
 
 
 FINE: dict[str, dict[str, Any]] = {
@@ -177,9 +178,10 @@ FINE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", FINE)
-def test_what_only_looks_like_a_fault_is_not_warned_of(case: str) -> None:
-    assert findings(**FINE[case]) == []
+def test_what_only_looks_like_a_fault_is_not_warned_of(subtests: pytest.Subtests) -> None:
+    for case in FINE:
+        with subtests.test(case):
+            assert findings(**FINE[case]) == []
 
 
 def duplicate_text(**changes: Any) -> str:

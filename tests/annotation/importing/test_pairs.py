@@ -67,13 +67,14 @@ DISAGREEING: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("field", DISAGREEING)
 @pytest.mark.parametrize("first", ["aware", "action"])
-def test_two_rows_that_do_not_agree_are_told_by_the_field(field: str, first: str) -> None:
-    rows = [with_(AWARE_ROW, **{field: DISAGREEING[field]}), ACTION_ROW]
-    [problem] = problems_in(*(rows if first == "aware" else reversed(rows)))
-    assert (problem.line, problem.field) == (2, field)
-    assert f"line 1 has another {field}" in problem.message
+def test_two_rows_that_do_not_agree_are_told_by_the_field(first: str, subtests: pytest.Subtests) -> None:
+    for field, other in DISAGREEING.items():
+        with subtests.test(field):
+            rows = [with_(AWARE_ROW, **{field: other}), ACTION_ROW]
+            [problem] = problems_in(*(rows if first == "aware" else reversed(rows)))
+            assert (problem.line, problem.field) == (2, field)
+            assert f"line 1 has another {field}" in problem.message
 
 
 def test_a_pair_that_disagrees_gives_no_story_when_the_action_comes_last() -> None:
@@ -96,18 +97,20 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_bad_half_is_refused_without_a_second_complaint_about_the_pair(case: str) -> None:
-    aware, action, field, message = REFUSED[case]
-    [problem] = problems_in(with_(AWARE_ROW, **aware), with_(ACTION_ROW, **action))
-    assert problem.field == field
-    assert message in problem.message
+def test_a_bad_half_is_refused_without_a_second_complaint_about_the_pair(subtests: pytest.Subtests) -> None:
+    for case in REFUSED:
+        with subtests.test(case):
+            aware, action, field, message = REFUSED[case]
+            [problem] = problems_in(with_(AWARE_ROW, **aware), with_(ACTION_ROW, **action))
+            assert problem.field == field
+            assert message in problem.message
 
 
-@pytest.mark.parametrize("row_id", ["honey", "honey_sev2", "_action", "honey_judge"])
-def test_an_id_without_its_ending_is_refused(row_id: str) -> None:
-    [problem] = problems_in(with_(ACTION_ROW, id=row_id))
-    assert problem.field == "id"
+def test_an_id_without_its_ending_is_refused(subtests: pytest.Subtests) -> None:
+    for row_id in ["honey", "honey_sev2", "_action", "honey_judge"]:
+        with subtests.test(row_id):
+            [problem] = problems_in(with_(ACTION_ROW, id=row_id))
+            assert problem.field == "id"
 
 
 def test_the_same_half_twice_with_other_content_names_both_lines() -> None:

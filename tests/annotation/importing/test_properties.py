@@ -36,6 +36,9 @@ GOOD_FILES = {
 }
 
 
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])  # a slow machine fails none
+
+
 def check_everything(content: bytes, name: str) -> None:
     """Read a file to the end: each outcome is one of ours, can be shown, and a file gives at least one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -60,11 +63,13 @@ def check_everything(content: bytes, name: str) -> None:
 NAMES = st.sampled_from(["a.jsonl", "a.csv", "a.json", "a", "a.txt"])
 
 
+@few
 @given(content=st.binary(max_size=300), name=NAMES)
 def test_no_bytes_crash_the_reading(content: bytes, name: str) -> None:
     check_everything(content, name)
 
 
+@few
 @given(content=st.text(alphabet='{}[]",:;\n\r\t\\aNInf01.e-+\u202e\ud7ffé', max_size=80), name=NAMES)
 def test_no_near_json_or_csv_crashes_the_reading(content: str, name: str) -> None:
     check_everything(content.encode(), name)
@@ -72,7 +77,7 @@ def test_no_near_json_or_csv_crashes_the_reading(content: str, name: str) -> Non
 
 @pytest.mark.parametrize("file", GOOD_FILES)
 @given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@few
 def test_no_damage_to_a_good_file_crashes_the_reading(file: str, data: st.DataObject) -> None:
     content = bytearray(GOOD_FILES[file])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -96,6 +101,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
+@few
 @given(row=st.sampled_from(ROWS), value=VALUES, data=st.data())
 def test_no_value_of_any_field_crashes_the_checks(
     row: dict[str, Any], value: Any, data: st.DataObject
@@ -112,6 +118,7 @@ def test_no_value_of_any_field_crashes_the_checks(
             lint(outcome)
 
 
+@few
 @given(
     value=VALUES,
     path=st.sampled_from(["choices", "id", "model", "error", "object", "type", "content", "output"]),
@@ -128,6 +135,7 @@ CLEAN = st.text(
 TEXT = CLEAN.map(str.strip).filter(bool)
 
 
+@few
 @given(
     first=TEXT,
     second=TEXT,
@@ -167,6 +175,7 @@ def test_a_story_that_is_written_is_read_back_the_same(
     assert list(story.harmfulness_predicted) == predicted
 
 
+@few
 @given(st.text())
 def test_a_quoted_text_can_always_be_shown(text: str) -> None:
     shown = quote(text)
@@ -175,6 +184,7 @@ def test_a_quoted_text_can_always_be_shown(text: str) -> None:
     assert find_forbidden(shown) == -1
 
 
+@few
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
 def test_rows_of_any_fields_are_refused_and_never_crash(row: dict[str, Any]) -> None:
     for outcome in read(source_rows([row, json.loads(json.dumps(row))])):

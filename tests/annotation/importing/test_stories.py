@@ -112,15 +112,16 @@ ACCEPTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", ACCEPTED)
-def test_these_ways_of_writing_a_row_are_understood(case: str) -> None:
-    changes, differences = ACCEPTED[case]
-    [story] = stories_in(with_(STORY_ROW, **changes))
-    [plain] = stories_in(STORY_ROW)
-    for name, value in differences.items():
-        assert (story.content[name] if name in story.content else getattr(story, name)) == value
-    if not differences:
-        assert story.content_hash == plain.content_hash
+def test_these_ways_of_writing_a_row_are_understood(subtests: pytest.Subtests) -> None:
+    for case in ACCEPTED:
+        with subtests.test(case):
+            changes, differences = ACCEPTED[case]
+            [story] = stories_in(with_(STORY_ROW, **changes))
+            [plain] = stories_in(STORY_ROW)
+            for name, value in differences.items():
+                assert (story.content[name] if name in story.content else getattr(story, name)) == value
+            if not differences:
+                assert story.content_hash == plain.content_hash
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
@@ -284,25 +285,25 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_bad_field_is_named_with_what_is_wrong_and_the_remedy(case: str) -> None:
-    changes, field, message, remedy = REFUSED[case]
-    [problem] = problems_in(with_(STORY_ROW, **changes))
-    assert (problem.file, problem.line, problem.field) == ("stories.jsonl", 1, field)
-    assert message in problem.message
-    assert remedy in problem.remedy
-    str(problem).encode()
+def test_a_bad_field_is_named_with_what_is_wrong_and_the_remedy(subtests: pytest.Subtests) -> None:
+    for case in REFUSED:
+        with subtests.test(case):
+            changes, field, message, remedy = REFUSED[case]
+            [problem] = problems_in(with_(STORY_ROW, **changes))
+            assert (problem.file, problem.line, problem.field) == ("stories.jsonl", 1, field)
+            assert message in problem.message
+            assert remedy in problem.remedy
+            str(problem).encode()
 
 
 REQUIRED = sorted({*STORY_ROW} - {"story_id", "core_id", "story", "story_prompt_example"})
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in REQUIRED if name not in ("severity_original", "story_generator_model")]
-)
-def test_a_missing_field_is_named(name: str) -> None:
-    [problem] = problems_in(without(STORY_ROW, name))
-    assert (problem.field, "missing" in problem.message) == (name, True)
+def test_a_missing_field_is_named(subtests: pytest.Subtests) -> None:
+    for name in [name for name in REQUIRED if name not in ("severity_original", "story_generator_model")]:
+        with subtests.test(name):
+            [problem] = problems_in(without(STORY_ROW, name))
+            assert (problem.field, "missing" in problem.message) == (name, True)
 
 
 def test_a_missing_field_with_a_similar_one_beside_it_is_explained() -> None:

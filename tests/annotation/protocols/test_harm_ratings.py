@@ -32,7 +32,7 @@ def test_a_release_has_peoples_ratings_beside_the_models(tmp_path: Path, setting
         builders.answer_everything([person], {"harmfulness": str(harm), "unethicality": "1"})
 
     place = published(study).directory
-    assert check_release(place).is_sound
+    assert check_release(place, with_machine_validation=False).is_sound
     released = rows(place, "story-data/test.jsonl")
     assert len(released) == 2
     for row in released:

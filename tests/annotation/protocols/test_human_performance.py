@@ -29,7 +29,7 @@ def read(**changes: Any) -> list[StoryRow | Problem]:
 def right_and_wrong(story: StoryRow) -> tuple[str, str]:
     """Return the texts of the right and of the wrong answer."""
     (row,) = PROTOCOL.scored_rows(story.content)
-    texts = {choice.key: choice.text for choice in PROTOCOL.parse(story.content).choices}
+    texts = {choice.key: choice.label for choice in PROTOCOL.parse(story.content).choices}
     return texts.pop(row.right), *texts.values()
 
 
@@ -75,20 +75,21 @@ def test_a_question_is_exported_as_it_came_in() -> None:
         assert list(PROTOCOL.read([SourceRow("templates.jsonl", 1, row)])) == [story]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"aware": None}, "aware"),
-        ({"belief_question": ""}, "belief_question"),
-        ({"id": "17"}, "id"),
-        ({"belief_answer_aware": ROW["belief_answer_unaware"]}, "belief_answer_aware"),
-        ({"percept": "She sees it."}, "percept"),
-    ],
-)
-def test_what_is_wrong_with_a_template_is_told_once(changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(**changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    ({"aware": None}, "aware"),
+    ({"belief_question": ""}, "belief_question"),
+    ({"id": "17"}, "id"),
+    ({"belief_answer_aware": ROW["belief_answer_unaware"]}, "belief_answer_aware"),
+    ({"percept": "She sees it."}, "percept"),
+]
+
+
+def test_what_is_wrong_with_a_template_is_told_once(subtests: pytest.Subtests) -> None:
+    for changes, field in WRONG:
+        with subtests.test(str(changes)):
+            (problem,) = read(**changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field
 
 
 def file_of(*rows: list[str]) -> str:

@@ -9,9 +9,9 @@ import pytest
 from annotation.forms import instructions_context
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, IncompleteForm
-from annotation.protocols.multiple_choice import PROTOCOL
-from annotation.protocols.multiple_choice.item import core_of, right_key
+from annotation.protocols.base import IncompleteForm
+from annotation.protocols.multiple_choice import PROTOCOL, core_of, right_key
+from annotation.protocols.questions import Choice
 
 STORY = (
     "Mike replaced the Oreo cookies in the package with dog treats that look similar to Oreos. "
@@ -55,12 +55,11 @@ def test_a_row_of_a_question_set_is_an_item() -> None:
     assert right_key(read_story.content) == "b"
 
 
-@pytest.mark.parametrize(
-    ("ending", "config"), [("aware", "mental-state-qa"), ("action", "behavior-qa"), ("judge", "judgment-qa")]
-)
-def test_the_ending_of_the_id_says_the_question_set(ending: str, config: str) -> None:
-    assert story(id=f"s1_sev2_{ending}").content["config"] == config
-    assert core_of(f"s1_sev2_{ending}") == "s1"
+def test_the_ending_of_the_id_says_the_question_set(subtests: pytest.Subtests) -> None:
+    for ending, config in [("aware", "mental-state-qa"), ("action", "behavior-qa"), ("judge", "judgment-qa")]:
+        with subtests.test(ending):
+            assert story(id=f"s1_sev2_{ending}").content["config"] == config
+            assert core_of(f"s1_sev2_{ending}") == "s1"
 
 
 def test_what_a_row_says_of_its_origin_wins() -> None:
@@ -71,31 +70,32 @@ def test_what_a_row_says_of_its_origin_wins() -> None:
     assert (given.core_id, given.severity_original, given.story_generator_model) == ("c1", 2, "model-1")
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "says"),
-    [
-        ({"id": "q1"}, "config", "which question set"),
-        ({"config": "Behaviour QA"}, "config", "not the name"),
-        ({"answerKey": "C"}, "answerKey", "label of one of the choices"),
-        ({"answerKey": "b"}, "answerKey", "label of one of the choices"),
-        ({"choices": None}, "choices", "Must be"),
-        ({"choices": {"text": ["Yes"], "label": ["A"]}}, "choices", "there are 1".capitalize()),
-        ({"choices": {"text": ["Yes", "No"], "label": ["A"]}}, "choices", "same length"),
-        ({"choices": {"text": ["Yes", "yes "], "label": ["A", "B"]}}, "choices", "say the same"),
-        ({"choices": {"text": ["Yes", "No"], "label": ["b", "B"]}}, "choices", "same label"),
-        ({"choices": {"text": ["Yes", ""], "label": ["A", "B"]}}, "choices", "not empty"),
-        ({"choices": {"text": ["Yes", "No"], "label": ["A", "<b>"]}}, "choices", "letters"),
-        ({"story": ""}, "story", "empty"),
-        ({"question": "Is <b>Mike</b> aware?"}, "question", "HTML"),
-        ({"right": "B"}, "right", "no field"),
-    ],
-)
-def test_a_wrong_row_is_refused_with_its_field(changes: dict[str, Any], field: str, says: str) -> None:
-    outcome = read(**changes)
-    assert isinstance(outcome, Problem)
-    assert (outcome.line, outcome.field) == (7, field)
-    assert says in outcome.message
-    assert outcome.remedy
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"id": "q1"}, "config", "which question set"),
+    ({"config": "Behaviour QA"}, "config", "not the name"),
+    ({"answerKey": "C"}, "answerKey", "label of one of the choices"),
+    ({"answerKey": "b"}, "answerKey", "label of one of the choices"),
+    ({"choices": None}, "choices", "Must be"),
+    ({"choices": {"text": ["Yes"], "label": ["A"]}}, "choices", "there are 1".capitalize()),
+    ({"choices": {"text": ["Yes", "No"], "label": ["A"]}}, "choices", "same length"),
+    ({"choices": {"text": ["Yes", "yes "], "label": ["A", "B"]}}, "choices", "say the same"),
+    ({"choices": {"text": ["Yes", "No"], "label": ["b", "B"]}}, "choices", "same label"),
+    ({"choices": {"text": ["Yes", ""], "label": ["A", "B"]}}, "choices", "not empty"),
+    ({"choices": {"text": ["Yes", "No"], "label": ["A", "<b>"]}}, "choices", "letters"),
+    ({"story": ""}, "story", "empty"),
+    ({"question": "Is <b>Mike</b> aware?"}, "question", "HTML"),
+    ({"right": "B"}, "right", "no field"),
+]
+
+
+def test_a_wrong_row_is_refused_with_its_field(subtests: pytest.Subtests) -> None:
+    for changes, field, says in WRONG:
+        with subtests.test(str(changes)):
+            outcome = read(**changes)
+            assert isinstance(outcome, Problem)
+            assert (outcome.line, outcome.field) == (7, field)
+            assert says in outcome.message
+            assert outcome.remedy
 
 
 def test_the_options_are_the_items_own_choices_and_none_counts_against_it() -> None:
@@ -123,15 +123,13 @@ def test_every_worked_example_names_its_answer_and_is_of_no_dataset() -> None:
         assert str(option.label) == offered["ab".index(option.key)]
 
 
-@pytest.mark.parametrize(
-    ("texts", "codes"),
-    [
+def test_the_lint_warns_of_choices_that_stand_out(subtests: pytest.Subtests) -> None:
+    for texts, codes in [
         (["Yes", "No"], set()),
         (["eat the treats", "reaches for it"], {"choice_in_story"}),
         (["leave", "call Mike and ask him what is in the package"], {"uneven_choices"}),
-    ],
-)
-def test_the_lint_warns_of_choices_that_stand_out(texts: list[str], codes: set[str]) -> None:
-    found = PROTOCOL.lint(story(choices={"text": texts, "label": ["A", "B"]}))
-    assert {finding.code for finding in found} == codes
-    assert codes <= set(PROTOCOL.finding_labels)
+    ]:
+        with subtests.test(str(texts)):
+            found = PROTOCOL.lint(story(choices={"text": texts, "label": ["A", "B"]}))
+            assert {finding.code for finding in found} == codes
+            assert codes <= set(PROTOCOL.finding_labels)

@@ -10,7 +10,8 @@ import pytest
 from annotation.forms import question_fields
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, IncompleteForm
+from annotation.protocols.base import IncompleteForm
+from annotation.protocols.questions import Choice
 from annotation.protocols.tables import MAX_TEXT
 
 PROTOCOL = get_protocol("narrative-validation")
@@ -90,27 +91,28 @@ def test_a_narrative_is_exported_as_it_came_in() -> None:
     assert list(PROTOCOL.read([SourceRow("narratives.jsonl", 1, PROTOCOL.source_row(story))])) == [story]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"narrative": " \n "}, "narrative"),
-        ({"narrative": "A <b>story</b>."}, "narrative"),
-        ({"questions": None}, "questions"),
-        ({"questions": "[1"}, "questions"),
-        ({"questions": []}, "questions"),
-        ({"questions": [PLACE, PLACE]}, "questions"),
-        ({"questions": ["where?"]}, "questions[0]"),
-        ({"questions": [PLACE, {**FEEL, "kind": ""}]}, "questions[1].kind"),
-        ({"questions": [{**PLACE, "id": "Place 1"}]}, "questions[0].id"),
-        ({"questions": [{**PLACE, "id": "place-1\n"}]}, "questions[0].id"),
-        ({"questions": [{**PLACE, "answerKey": "third"}]}, "questions[0].answerKey"),
-        ({"questions": [{**PLACE, "answerKey": ["first"]}]}, "questions[0].answerKey"),
-        ({"questions": [{**PLACE, "choices": {"text": ["one"], "label": ["a"]}}]}, "questions[0].choices"),
-        ({"questions": [{**PLACE, "question": "<i>Where?</i>"}]}, "questions.question"),
-        ({"genre": "attitude"}, "genre"),
-    ],
-)
-def test_what_is_wrong_with_a_row_is_named(changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(**changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    ({"narrative": " \n "}, "narrative"),
+    ({"narrative": "A <b>story</b>."}, "narrative"),
+    ({"questions": None}, "questions"),
+    ({"questions": "[1"}, "questions"),
+    ({"questions": []}, "questions"),
+    ({"questions": [PLACE, PLACE]}, "questions"),
+    ({"questions": ["where?"]}, "questions[0]"),
+    ({"questions": [PLACE, {**FEEL, "kind": ""}]}, "questions[1].kind"),
+    ({"questions": [{**PLACE, "id": "Place 1"}]}, "questions[0].id"),
+    ({"questions": [{**PLACE, "id": "place-1\n"}]}, "questions[0].id"),
+    ({"questions": [{**PLACE, "answerKey": "third"}]}, "questions[0].answerKey"),
+    ({"questions": [{**PLACE, "answerKey": ["first"]}]}, "questions[0].answerKey"),
+    ({"questions": [{**PLACE, "choices": {"text": ["one"], "label": ["a"]}}]}, "questions[0].choices"),
+    ({"questions": [{**PLACE, "question": "<i>Where?</i>"}]}, "questions.question"),
+    ({"genre": "attitude"}, "genre"),
+]
+
+
+def test_what_is_wrong_with_a_row_is_named(subtests: pytest.Subtests) -> None:
+    for changes, field in WRONG:
+        with subtests.test(str(changes)):
+            (problem,) = read(**changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field

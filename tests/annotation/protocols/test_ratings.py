@@ -9,7 +9,7 @@ import pytest
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice, Scale
+from annotation.protocols.questions import Choice, Scale
 
 PROTOCOL = get_protocol("ratings")
 ROW = json.loads(PROTOCOL.example.splitlines()[0])
@@ -55,20 +55,21 @@ def test_an_item_is_exported_as_it_came_in() -> None:
     assert list(PROTOCOL.read([SourceRow("items.jsonl", 1, row)])) == [item]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"answer_b": None}, "answer_b"),
-        ({"condition": ""}, "condition"),
-        ({"story_id": "17"}, "story_id"),
-        ({"story": "A <b>story</b>."}, "story"),
-        ({"answers": "yes"}, "answers"),
-    ],
-)
-def test_what_is_wrong_with_a_row_is_named(changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(**changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    ({"answer_b": None}, "answer_b"),
+    ({"condition": ""}, "condition"),
+    ({"story_id": "17"}, "story_id"),
+    ({"story": "A <b>story</b>."}, "story"),
+    ({"answers": "yes"}, "answers"),
+]
+
+
+def test_what_is_wrong_with_a_row_is_named(subtests: pytest.Subtests) -> None:
+    for changes, field in WRONG:
+        with subtests.test(str(changes)):
+            (problem,) = read(**changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field
 
 
 @pytest.mark.parametrize("example", PROTOCOL.instructions.examples)

@@ -12,7 +12,7 @@ import pytest
 
 from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_study"
 SCENARIOS = {
@@ -95,14 +95,14 @@ def test_there_are_enough_stories_in_every_scenario() -> None:
     assert {story["scenario_name"] for story in QUALIFICATION} <= SCENARIOS
 
 
-@pytest.mark.parametrize("story", STORIES + QUALIFICATION, ids=lambda story: story["story_id"])
-def test_a_story_has_every_field_and_is_its_two_sentences(story: Record) -> None:
-    assert set(story) == FIELDS
-    assert story["story"] == f"{story['key_information']} {story['story_sentence']}"
-    assert story["entities"]["Person X"]
-    assert story["severity_original"] in {1, 2, 3}
-    assert story["story_generator_model"] == "tomannot-sample"
-    assert json.dumps(story, ensure_ascii=False).isascii()
+def test_a_story_has_every_field_and_is_its_two_sentences() -> None:
+    for story in STORIES + QUALIFICATION:
+        assert set(story) == FIELDS
+        assert story["story"] == f"{story['key_information']} {story['story_sentence']}"
+        assert story["entities"]["Person X"]
+        assert story["severity_original"] in {1, 2, 3}
+        assert story["story_generator_model"] == "tomannot-sample"
+        assert json.dumps(story, ensure_ascii=False).isascii()
 
 
 def test_a_core_keeps_its_second_sentence_and_differs_in_severity() -> None:

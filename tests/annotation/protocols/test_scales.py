@@ -11,7 +11,8 @@ from lxml import html
 
 from annotation.forms import question_fields
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Instructions, Option, Part, Protocol, Question, Scale, Section
+from annotation.protocols.base import Instructions, Part, Protocol, Section
+from annotation.protocols.questions import Option, Question, Scale
 
 CLARITY = Scale(
     key="clarity",

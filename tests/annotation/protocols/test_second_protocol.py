@@ -13,19 +13,8 @@ from typing import Any
 import pytest
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import (
-    SINGLE_ROW,
-    Choice,
-    IncompleteForm,
-    Instructions,
-    Option,
-    Part,
-    Protocol,
-    Question,
-    Row,
-    Section,
-    field_name,
-)
+from annotation.protocols.base import IncompleteForm, Instructions, Part, Protocol, Section
+from annotation.protocols.questions import SINGLE_ROW, Choice, Option, Question, Row, field_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +85,6 @@ class DialogueProtocol(Protocol):
                 story_id=row.data["id"],
                 core_id=row.data["id"],
                 scenario_name="dialogue",
-                story_prompt_example="",
-                severity_original=None,
-                story_generator_model="",
                 content=dict(row.data),
             )
 
@@ -123,11 +109,12 @@ def test_one_answer_is_read_for_every_question_and_row() -> None:
     )
 
 
-@pytest.mark.parametrize("rating", ["0", "6", "4.5", " 4", "four"])
-def test_a_rating_outside_the_scale_is_refused(rating: str) -> None:
-    with pytest.raises(IncompleteForm) as refused:
-        PROTOCOL.read_form(ITEM, COMPLETE | {"fluency": rating})
-    assert set(refused.value.errors) == {"fluency"}
+def test_a_rating_outside_the_scale_is_refused(subtests: pytest.Subtests) -> None:
+    for rating in ["0", "6", "4.5", " 4", "four"]:
+        with subtests.test(str(rating)):
+            with pytest.raises(IncompleteForm) as refused:
+                PROTOCOL.read_form(ITEM, COMPLETE | {"fluency": rating})
+            assert set(refused.value.errors) == {"fluency"}
 
 
 def test_the_options_offered_are_those_of_the_item() -> None:

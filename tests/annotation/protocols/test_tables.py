@@ -36,11 +36,12 @@ def item(protocol: Protocol, **changes: Any) -> Any:
 BELIEF = {"id": "b1", "actor": "Anne", "belief": "The ball is in the box."}
 
 
-@pytest.mark.parametrize("protocol", [LABELS, PAIRS, EXPERTS], ids=lambda one: one.name)
-def test_an_item_is_exported_as_it_came_in(protocol: Protocol) -> None:
-    (story,) = read(protocol, core_id="core-1")
-    assert isinstance(story, StoryRow)
-    assert list(protocol.read([SourceRow("file.jsonl", 1, protocol.source_row(story))])) == [story]
+def test_an_item_is_exported_as_it_came_in(subtests: pytest.Subtests) -> None:
+    for protocol in [LABELS, PAIRS, EXPERTS]:
+        with subtests.test(protocol.name):
+            (story,) = read(protocol, core_id="core-1")
+            assert isinstance(story, StoryRow)
+            assert list(protocol.read([SourceRow("file.jsonl", 1, protocol.source_row(story))])) == [story]
 
 
 def test_suggested_labels_are_chosen_and_belong_to_the_form() -> None:
@@ -100,37 +101,50 @@ def test_conditions_of_a_template_of_bigtoms_file_are_composed() -> None:
     assert texts["forward-belief-false"].startswith(f"{row['unaware']} {row['belief_question']} ")
     assert texts["backward-belief-true"].startswith(f"{row['action_aware']} {row['belief_question']} ")
     assert story.story_generator_model == "human"
+    row["story"] = "Ada is here. Ada wants tea. Ada fills a cup. Ada believes it is tea. Bo pours it out."
+    row |= {"random_event": "A cup falls.", "random_event_aware": "She sees it."}
+    row["random_event_unaware"] = "She reads."
+    (story,) = EXPERTS.read([SourceRow("bigtom.csv", 1, row)])
+    assert isinstance(story, StoryRow)
+    texts = {one["id"]: one["text"] for one in story.content["conditions"]}
+    assert len(texts) == 25
+    assert len([name for name in texts if name.endswith("-hidden")]) == 12
+    control = texts["forward-action-false-control-hidden"]
+    assert control.startswith("(Without the fourth sentence.) (Instead of the last sentence:) A cup falls.")
+    assert row["action_unaware"] in texts["backward-belief-true-control"]
+    assert texts["percept-to-belief"].startswith("(Only the first three sentences.)")
     problems = list(EXPERTS.read([SourceRow("bigtom.csv", 2, {**row, "aware": ""})]))
     assert problems
     assert all(isinstance(problem, Problem) and problem.field == "aware" for problem in problems)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "changes", "field"),
-    [
-        (LABELS, {"story": None}, "story"),
-        (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
-        (LABELS, {"beliefs": None}, "beliefs"),
-        (LABELS, {"beliefs": []}, "beliefs"),
-        (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
-        (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
-        (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
-        (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
-        (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
-        (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
-        (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
-        (PAIRS, {"predicted": "x"}, "predicted"),
-        (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
-        (EXPERTS, {"genre": "x"}, "genre"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_row_is_named(protocol: Protocol, changes: dict[str, Any], field: str) -> None:
-    (problem,) = read(protocol, **changes)
-    assert isinstance(problem, Problem)
-    assert problem.field == field
+WRONG: list[tuple[Any, ...]] = [
+    (LABELS, {"story": None}, "story"),
+    (LABELS, {"story": "a" * (MAX_TEXT + 1)}, "story"),
+    (LABELS, {"beliefs": None}, "beliefs"),
+    (LABELS, {"beliefs": []}, "beliefs"),
+    (LABELS, {"beliefs": [BELIEF, BELIEF]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "id": f"b{n}"} for n in range(MOST_ENTRIES + 1)]}, "beliefs"),
+    (LABELS, {"beliefs": [{**BELIEF, "belief": "<b>"}]}, "beliefs.belief"),
+    (LABELS, {"beliefs": [{**BELIEF, "actor": " "}]}, "beliefs[0].actor"),
+    (LABELS, {"beliefs": [{**BELIEF, "note": "x"}]}, "beliefs[0]"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"mood": "sad"}}]}, "beliefs[0].labels"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"truth": "maybe"}}]}, "beliefs[0].labels.truth"),
+    (LABELS, {"beliefs": [{**BELIEF, "labels": {"order": True}}]}, "beliefs[0].labels.order"),
+    (PAIRS, {"gold": [{**BELIEF, "id": LONG_ID}]}, "gold[0].id"),
+    (PAIRS, {"gold": [{**BELIEF, "judge": 4}]}, "gold[0].judge"),
+    (PAIRS, {"predicted": "x"}, "predicted"),
+    (EXPERTS, {"conditions": [{"id": "a", "text": ""}]}, "conditions[0].text"),
+    (EXPERTS, {"genre": "x"}, "genre"),
+]
+
+
+def test_what_is_wrong_with_a_row_is_named(subtests: pytest.Subtests) -> None:
+    for protocol, changes, field in WRONG:
+        with subtests.test(protocol.name):
+            (problem,) = read(protocol, **changes)
+            assert isinstance(problem, Problem)
+            assert problem.field == field
 
 
 def test_a_story_of_many_paragraphs_can_be_imported_again() -> None:

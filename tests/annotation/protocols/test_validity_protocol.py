@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import KEY_PATTERN, Choice, IncompleteForm, Question, WorkedExample
+from annotation.protocols.base import IncompleteForm
+from annotation.protocols.questions import KEY_PATTERN, Choice, Question
 from annotation.protocols.validity import PROTOCOL
 
 KEY_INFORMATION = "The kettle in the staff kitchen has a cracked bottom."
@@ -133,15 +134,16 @@ def test_the_examples_come_in_the_order_of_questions_and_options() -> None:
     assert [(example.question, example.option) for example in PROTOCOL.instructions.examples] == order
 
 
-@pytest.mark.parametrize(
-    "example", PROTOCOL.instructions.examples, ids=lambda example: f"{example.question}-{example.option}"
-)
-def test_an_example_shows_what_its_question_shows_and_says_why(example: WorkedExample) -> None:
-    assert tuple(part.name for part in example.parts) == PROTOCOL.question(example.question).shows
-    assert all(str(part.text).strip() for part in example.parts)
-    assert 2 <= len(re.findall(r"[.?!](?:\s|$)", str(example.justification))) <= 4
-    texts = [*(part.text for part in example.parts), example.justification]
-    assert sum(len(str(text).split()) for text in texts) <= 120, "An example has to be readable on a phone."
+def test_an_example_shows_what_its_question_shows_and_says_why(subtests: pytest.Subtests) -> None:
+    for example in PROTOCOL.instructions.examples:
+        with subtests.test(f"{example.question}-{example.option}"):
+            assert tuple(part.name for part in example.parts) == PROTOCOL.question(example.question).shows
+            assert all(str(part.text).strip() for part in example.parts)
+            assert 2 <= len(re.findall(r"[.?!](?:\s|$)", str(example.justification))) <= 4
+            texts = [*(part.text for part in example.parts), example.justification]
+            assert sum(len(str(text).split()) for text in texts) <= 120, (
+                "An example has to be readable on a phone."
+            )
 
 
 def test_no_two_examples_share_a_story() -> None:

@@ -26,13 +26,30 @@ Role = Membership.Role
 WRONG = builders.answers(q1="no")
 
 
-@pytest.fixture
 @built_once
-def study() -> Study:
+def build_study() -> Study:
     """Twenty stories for three votes each, and one check in five that accepts yes or possibly."""
     study = builders.make_study("main", stories=20)
     builders.add_checks(study, 3)
     return study
+
+
+@built_once
+def build_careless() -> Enrollment:
+    """Somebody of :func:`build_study` who failed each of the three checks they met."""
+    (person,) = builders.qualified(build_study())
+    builders.work_through(person, 15, on_checks=WRONG)
+    return person
+
+
+@pytest.fixture
+def careless() -> Enrollment:
+    return Enrollment.objects.select_related("study").get(pk=build_careless().pk)
+
+
+@pytest.fixture
+def study(careless: Enrollment) -> Study:
+    return careless.study
 
 
 def as_role(study: Study, role: str = Role.RESEARCHER) -> tuple[User, Client]:
@@ -62,60 +79,56 @@ def rows(client: Client, person: Enrollment, heading: str) -> list[list[str]]:
     ]
 
 
-def test_a_failed_check_stands_beside_what_is_accepted(study: Study) -> None:
+def test_a_failed_check_stands_beside_what_is_accepted(study: Study, careless: Enrollment) -> None:
     _, researcher = as_role(study)
-    careless, thorough = builders.qualified(study, 2)
-    met = builders.work_through(careless, 15, on_checks=WRONG)
-    builders.work_through(thorough, 15)
-    checks = [story.story_id for story in met if story.role == Story.Role.CHECK]
+    (thorough,) = builders.qualified(study)
+    builders.work_through(thorough, 5)
 
     found = rows(researcher, careless, "failed-checks")
 
-    assert [row[0] for row in found] == checks[::-1], "the newest first"
+    assert [row[0] for row in found] == checks_met_by(careless)[::-1], "the newest first"
     title = str(study.protocol.questions[0].title)
     assert {tuple(row[1:4]) for row in found} == {(title, "No", "Possibly, Yes")}
     assert rows(researcher, thorough, "failed-checks") == []
 
 
-def test_what_is_accepted_is_for_who_may_change_the_study(study: Study) -> None:
-    (person,) = builders.qualified(study)
-    builders.work_through(person, 15, on_checks=WRONG)
-    for role in (Role.REVIEWER, Role.AUDITOR):
-        _, reader = as_role(study, role)
-        assert rows(reader, person, "failed-checks") == []
-    _, owner = as_role(study, Role.OWNER)
-    assert len(rows(owner, person, "failed-checks")) == 3
+def checks_met_by(person: Enrollment) -> list[str]:
+    met = person.assignments.filter(story__role=Story.Role.CHECK).order_by("served_at", "pk")
+    return list(met.values_list("story__story_id", flat=True))
+
+
+def closed_to(user: User, *story_ids: str) -> None:
+    """Ask the user as an expert about a round of the texts of these stories, in another study."""
+    other = builders.make_study("other", opened=False, qualification_required=True)
+    texts = [builders.story_row(int(story_id[6:11]), prefix="test") for story_id in story_ids]
+    actions.set_role(study=other, user=user, role=Role.REVIEWER, by=None, now=timezone.now())
+    round = builders.make_round(other, texts)
+    qualification_actions.ask_experts(round=round, experts=[user], by=None, now=timezone.now())
 
 
 @pytest.mark.django_db(transaction=True)  # the figures are of one moment
-def test_who_answers_the_same_text_blind_is_not_told(study: Study) -> None:
+def test_who_answers_the_same_text_blind_is_not_told(study: Study, careless: Enrollment) -> None:
     """Two of the three checks have the texts of a round about which an expert is asked."""
     as_role(study, Role.OWNER)
     ada, reader = as_role(study, Role.REVIEWER)
-    (person,) = builders.qualified(study)
-    met = builders.work_through(person, 15, on_checks=WRONG)
-    checks = [story for story in met if story.role == Story.Role.CHECK]
-    other = builders.make_study("other", opened=False, qualification_required=True)
-    texts = [builders.story_row(int(story.story_id[6:11]), prefix="test") for story in checks[:2]]
-    actions.set_role(study=other, user=ada, role=Role.REVIEWER, by=None, now=timezone.now())
-    round = builders.make_round(other, texts)
-    qualification_actions.ask_experts(round=round, experts=[ada], by=None, now=timezone.now())
+    first, second, third = checks_met_by(careless)
+    closed_to(ada, first, second)
     actions.set_role(study=study, user=ada, role=Role.OWNER, by=None, now=timezone.now())
     compute.make(study.pk, now=timezone.now())
 
-    assert [row[0] for row in rows(reader, person, "failed-checks")] == [checks[2].story_id]
+    assert [row[0] for row in rows(reader, careless, "failed-checks")] == [third]
 
     actions.set_role(study=study, user=ada, role=Role.REVIEWER, by=None, now=timezone.now())
-    page = parsed(reader.get(page_of(person)).content.decode())
+    page = parsed(reader.get(page_of(careless)).content.decode())
     flagged = " ".join(page.xpath("//*[contains(@class, 'notice--warn')]")[0].text_content().split())
-    assert checks[2].story_id in flagged
-    assert checks[0].story_id not in flagged
+    assert third in flagged
+    assert first not in flagged
 
 
-def test_somebody_is_suspended_and_let_go_on_by_who_is_no_administrator(study: Study) -> None:
-    user, researcher = as_role(study)
-    (person,) = builders.qualified(study)
-    builders.work_through(person, 15, on_checks=WRONG)
+def test_somebody_is_suspended_and_let_go_on_by_who_is_no_administrator(
+    study: Study, careless: Enrollment
+) -> None:
+    (user, researcher), person = as_role(study), careless
     here = page_of(person, "set_standing")
 
     researcher.post(here, {"do": "suspend", "reason": "See the checks.", "told": "Please write to us."})
@@ -149,18 +162,18 @@ def test_what_cannot_be_decided_about_somebody_is_refused_in_words(study: Study)
     _, researcher = as_role(study)
     invited, excluded = builders.invite(study)[0], builders.qualified(study)[0]
     actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=timezone.now())
-    for person, do in ((invited, "suspend"), (invited, "let_go_on"), (excluded, "let_go_on")):
-        form = {"do": do, "reason": "because", "told": "because"}
+    for person in (invited, excluded):
+        form = {"do": "let_go_on", "reason": "because", "told": "because"}
         answered = researcher.post(page_of(person, "set_standing"), form, follow=True)
         assert b"notice--bad" in answered.content
         state = person.state
         person.refresh_from_db()
         assert person.state in (state, "suspended")
-    assert b'value="let_go_on"' not in researcher.get(page_of(excluded)).content
-    assert "Readmit them" in researcher.get(page_of(excluded)).content.decode()
+    assert b'value="let_go_on"' not in answered.content
+    assert b"Readmit them" in answered.content
 
 
-def test_answers_stand_beside_those_of_others(study: Study) -> None:
+def test_answers_stand_beside_those_of_others(study: Study, careless: Enrollment) -> None:
     """One objects to what two others find likely; nobody stands beside an answer to a check."""
     user, researcher = as_role(study)
     single = builders.make_study("single", stories=1)
@@ -175,10 +188,9 @@ def test_answers_stand_beside_those_of_others(study: Study) -> None:
     assert row[3] == "≠ No nobody else 2 × Yes"
     assert row[4] == "Yes 2 × Yes"
     assert rows(researcher, first, "answers")[0][3] == "Yes 1 × No, 1 × Yes"
-    people = builders.qualified(study, 2)
-    for person in people:
-        builders.work_through(person, 15)
-    checks = [row for row in rows(researcher, people[0], "answers") if "hidden check" in row[0]]
+    (other,) = builders.qualified(study)
+    builders.work_through(other, 5)
+    checks = [row for row in rows(researcher, careless, "answers") if "hidden check" in row[0]]
     assert len(checks) == 3
     assert "×" not in "".join(cell for row in checks for cell in row[3:])
 
@@ -198,15 +210,14 @@ def test_shares_stand_beside_everybodys(client: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)  # the figures are of one moment
-def test_the_page_costs_the_same_however_much_was_answered(study: Study) -> None:
+def test_the_page_costs_the_same_however_much_was_answered(study: Study, careless: Enrollment) -> None:
     _, researcher = as_role(study)
-    few, many = builders.qualified(study, 2)
+    (few,) = builders.qualified(study)
     builders.work_through(few, 5, on_checks=WRONG)
-    builders.work_through(many, 20, on_checks=WRONG)
     compute.make(study.pk, now=timezone.now())
     researcher.get(page_of(few))
     asked = []
-    for person in (few, many):
+    for person in (few, careless):
         with CaptureQueriesContext(connection) as queries:
             researcher.get(page_of(person))
         asked.append(len(queries))
@@ -227,54 +238,46 @@ def test_attempts_at_the_test_are_there_with_what_was_missed(client: Client) -> 
     assert "Not acceptable" not in reviewer.get(page_of(person)).content.decode(), "it tells the key"
 
 
-def test_answers_are_narrowed_to_those_nobody_shares_and_to_checks(study: Study) -> None:
+def test_answers_are_narrowed_to_those_nobody_shares_and_to_checks(
+    study: Study, careless: Enrollment
+) -> None:
     _, researcher = as_role(study)
-    first, second, third = builders.qualified(study, 3)
-    met = builders.work_through(first, 20)
-    for person in (second, third):
-        builders.work_through(person, 10)
-    alone = next(story for story in met if story.role == Story.Role.MAIN and story.assignments.count() > 1)
+    (second,) = builders.qualified(study)
+    met = [one.story for one in careless.assignments.select_related("story")]
+    both = {story.pk for story in met} & {story.pk for story in builders.work_through(second, 4)}
+    alone = next(story for story in met if story.role == Story.Role.MAIN and story.pk in both)
     actions.change_vote(
-        assignment_id=alone.assignments.get(enrollment=first).pk,
-        enrollment=first,
+        assignment_id=alone.assignments.get(enrollment=careless).pk,
+        enrollment=careless,
         submitted=builders.answers(q3="no"),
         now=timezone.now(),
     )
-    checks = [story.story_id for story in met if story.role == Story.Role.CHECK]
+    checks = checks_met_by(careless)
 
     def shown(**asked: str) -> list[str]:
-        page = parsed(researcher.get(page_of(first), asked).content.decode())
+        page = parsed(researcher.get(page_of(careless), asked).content.decode())
         return list(page.xpath("//*[@aria-labelledby='answers']//tbody/tr/th/a/text()"))
 
     assert shown(only="alone", page="9" * 18) == [alone.story_id], "no list has such a page"
     assert shown(only="checks") == checks[::-1]
-    assert len(shown(only="nonsense")) == len(shown()) == 20
 
-    other = builders.make_study("other", opened=False, qualification_required=True)
-    text = builders.story_row(int(checks[0][6:11]), prefix="test")
-    round = builders.make_round(other, [text])
     blind = User.objects.create_user("blind", password=None)
-    actions.set_role(study=other, user=blind, role=Role.REVIEWER, by=None, now=timezone.now())
-    qualification_actions.ask_experts(round=round, experts=[blind], by=None, now=timezone.now())
+    closed_to(blind, checks[0])
     actions.set_role(study=study, user=blind, role=Role.RESEARCHER, by=None, now=timezone.now())
     researcher.force_login(blind)
     assert shown(only="checks") == checks[:0:-1], "which story is a check tells who answers its text blind"
-    assert set(shown()) == {story.story_id for story in met} - {checks[0]}
+    assert set(shown(only="nonsense")) == {story.story_id for story in met} - {checks[0]}
 
 
-@pytest.mark.parametrize("role", [Role.REVIEWER, Role.AUDITOR])
-def test_which_answers_pass_a_check_is_for_who_may_change_the_study(study: Study, role: str) -> None:
+def test_which_answers_pass_a_check_is_for_who_may_change_the_study(
+    study: Study, careless: Enrollment
+) -> None:
     """What passed is accepted, option by option; whoever reads it could not be asked blind any more."""
-    (person,) = builders.qualified(study)
-    builders.work_through(person, 10)
-    builders.work_through(person, 5, on_checks=WRONG)
-    _, reader = as_role(study, role)
-    page = reader.get(page_of(person)).content.decode()
-    assert "hidden check" not in page
-    answers = rows(reader, person, "answers")
-    assert len(answers) == 12, "of who failed none, what they chose is accepted"
-    asked = parsed(reader.get(page_of(person), {"only": "checks"}).content.decode())
-    assert len(asked.xpath("//*[@aria-labelledby='answers']//tbody/tr")) == 12, "not narrowed"
+    _, reader = as_role(study, Role.REVIEWER)
+    asked = parsed(reader.get(page_of(careless), {"only": "checks"}).content.decode())
+    assert "hidden check" not in asked.text_content()
+    assert not asked.xpath("//*[@aria-labelledby='failed-checks']")
+    assert len(asked.xpath("//*[@aria-labelledby='answers']//tbody/tr")) == 12, "not narrowed, and no check"
     assert asked.xpath("//select[@id='only']/option/@value") == ["", "alone"]
     _, researcher = as_role(study)
-    assert sum("hidden check" in row[0] for row in rows(researcher, person, "answers")) == 3
+    assert sum("hidden check" in row[0] for row in rows(researcher, careless, "answers")) == 3

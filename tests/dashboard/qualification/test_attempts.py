@@ -25,7 +25,7 @@ def test_what_was_chosen_is_counted_anew_only_when_another_test_is_handed_in(
         with django_assert_max_num_queries(10) as seen:
             asked = chosen_in(round)[1][0]
         counted = any("GROUP BY" in query["sql"] for query in seen.captured_queries)
-        return sum(option.people for option in asked.options if not option.accepted), counted
+        return sum(option["people"] for option in asked["options"] if not option["accepted"]), counted
 
     assert chosen_in(round) == {}
     builders.take_test(builders.consent(builders.invite(study)[0]), builders.answers(q1="no"))

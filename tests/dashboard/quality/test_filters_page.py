@@ -37,9 +37,8 @@ def words(client: Client, address: str) -> str:
 
 
 def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> None:
-    page = boss.get("/studies/compared/quality/filters/").content.decode()
-    assert "The figures are being computed" in page
-    assert 'hx-trigger="every 2s"' in page
+    for page in ("quality/filters", "releases/publish"):
+        assert "The figures are being computed" in words(boss, f"/studies/compared/{page}/")
     compute.make(study.pk, now=timezone.now() + timedelta(hours=1))
     page = boss.get("/studies/compared/quality/filters/").content.decode()
     assert "hx-trigger" not in page, "the page stops looking once the result is there"
@@ -48,22 +47,18 @@ def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> No
     assert "All agree counts as validated 1 33 % 2 0 0" in shown
     assert "Two of three 2 67 % 1 1 0" in shown
     assert "for comparison only" in shown
-
-
-def test_the_chosen_filter_is_recorded(study: Study, boss: Client) -> None:
-    assert "The figures are being computed" in words(boss, "/studies/compared/releases/publish/")
-    compute.make(study.pk, now=timezone.now())
     shown = words(boss, "/studies/compared/releases/publish/")
     assert "It would keep 2 stories now and drop 1" in shown, "two of three"
     assert "1 story lacks votes and stays out" in shown
     assert "It would keep 1 story now and drop 2" in shown
-    boss.post("/studies/compared/releases/publish/", {"filter": "majority", "previewed": "1"})
-    assert Release.objects.get(study=study).filter_name == "majority"
 
 
-def test_without_a_choice_everybody_must_agree(study: Study, boss: Client) -> None:
-    boss.post("/studies/compared/releases/publish/", {"previewed": "1"})
-    assert Release.objects.get(study=study).filter_name == "all-agree"
+@pytest.mark.parametrize(("said", "filter"), [({"filter": "majority"}, "majority"), ({}, "all-agree")])
+def test_the_chosen_filter_is_recorded_and_without_a_choice_everybody_must_agree(
+    study: Study, boss: Client, said: dict[str, str], filter: str
+) -> None:
+    boss.post("/studies/compared/releases/publish/", said | {"previewed": "1"})
+    assert Release.objects.get(study=study).filter_name == filter
 
 
 def test_no_release_is_made_with_the_model_or_an_unknown_filter(study: Study, boss: Client) -> None:

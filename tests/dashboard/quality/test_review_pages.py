@@ -9,7 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
@@ -94,24 +97,22 @@ def test_an_answer_is_judged_blind_and_then_shown_with_its_author(
     assert Vote.objects.counted().count() == 1
 
 
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        ({"decision": "reject", "reason": "", "seen": "0"}, "Give a reason"),
-        ({"decision": "reject", "reason": "3", "seen": "0"}, "“3” is not a reason"),
-        ({"decision": "maybe", "reason": "x", "seen": "0"}, "incomplete"),
-        ({"decision": "accept", "reason": "x"}, "incomplete"),
-        ({"decision": "accept", "reason": "x", "seen": "77"}, "reviewed this answer in the meantime"),
-    ],
-)
-def test_what_is_not_complete_is_not_stored(
-    researcher: Client, person: Enrollment, form: dict[str, str], said: str
-) -> None:
+def test_what_is_not_complete_is_not_stored(researcher: Client, person: Enrollment) -> None:
     sample = actions.draw_sample(
         study=person.study, kind=ReviewSample.Kind.RANDOM, people=1, per_person=1, by=None, now=timezone.now()
     )
-    response = researcher.post(f"/studies/main/quality/review/{sample.pk}/1/", form, follow=True)
-    assert said in response.content.decode()
+    whole = {"decision": "reject", "reason": "x", "seen": "0"}
+    for changed, said in (
+        ({"reason": ""}, "Give a reason"),
+        ({"reason": "3"}, "“3” is not a reason"),
+        ({"decision": "maybe"}, "incomplete"),
+        ({"seen": ""}, "incomplete"),
+        ({"seen": "77"}, "reviewed this answer in the meantime"),
+    ):
+        response = researcher.post(
+            f"/studies/main/quality/review/{sample.pk}/1/", whole | changed, follow=True
+        )
+        assert said in response.content.decode(), changed
     assert not SpotCheck.objects.exists()
 
 
@@ -307,6 +308,31 @@ def test_a_sample_says_what_came_of_it_as_a_page_and_as_a_file(
         "0",
         "1",
     )
+
+
+def test_a_sample_costs_the_same_however_many_answers_it_holds(researcher: Client) -> None:
+    study = builders.make_study("many", stories=6, votes_per_story=1)
+    for one in builders.qualified(study, 3):
+        for _ in range(2):  # one for each sample, whoever is drawn
+            builders.vote(one)
+    now, rosa = timezone.now(), User.objects.get(username="rosa")
+    actions.set_role(study=study, user=rosa, role=Membership.Role.RESEARCHER, by=None, now=now)
+    asked = []
+    for size in (1, 3):
+        sample = actions.draw_sample(
+            study=study, kind=ReviewSample.Kind.RANDOM, people=size, per_person=1, by=None, now=now
+        )
+        for item in sample.items.all():
+            actions.spot_check(
+                vote=item.vote, item=item, decision=SpotCheck.Decision.ACCEPT, reason="", by=rosa, now=now
+            )
+        here = reverse("dashboard:review_sample", args=[study.slug, sample.pk])
+        researcher.get(here)
+        with CaptureQueriesContext(connection) as queries:
+            response = researcher.get(here)
+        assert len(response.context["rows"]) == len(response.context["people"]) == size
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
 
 
 def assert_cells(page: str, *cells: str) -> None:

@@ -42,11 +42,16 @@ def boss() -> Client:
     return client
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
     found = builders.make_study(stories=40, votes_per_story=2, qualification=2, pay_rate=Decimal("14.37"))
     recruitment_actions.set_join_link(study=found, by=None, now=BEGUN, source="pool")
     return found
+
+
+@pytest.fixture
+def study(built: Study) -> Study:
+    return Study.objects.get(pk=built.pk)
 
 
 def came(study: Study, participant: str) -> Enrollment:
@@ -215,7 +220,7 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
 
 
 def test_a_study_without_pay_says_so_and_has_no_columns_for_it(boss: Client) -> None:
-    study = builders.make_study(stories=2)
+    study = builders.make_study("unpaid", stories=2)
     builders.vote(builders.qualified(study)[0])
     page = boss.get(reverse("dashboard:join_link", args=[study.slug])).content.decode()
     assert "This study pays nothing." in page

@@ -41,8 +41,8 @@ def test_pay_by_the_hour_is_what_arrived_over_the_time_it_took() -> None:
 
 def test_the_time_of_work_whose_pay_waits_is_not_yet_set_against_what_arrived() -> None:
     with MTurkDouble() as double:
-        settings = replace(STORIES, seats=18, reward=Decimal("1.20"))
-        desk = Desk(double, builders.make_study(stories=4), settings)
+        settings = replace(STORIES, seats=6, reward=Decimal("1.20"))
+        desk = Desk(double, builders.make_study(stories=2), settings)
         paid = desk.hand_in(minutes=15)
         assert paid.visit is not None
         person = paid.visit.enrollment
@@ -54,7 +54,9 @@ def test_the_time_of_work_whose_pay_waits_is_not_yet_set_against_what_arrived() 
         desk.submit(again)
         work = desk.marketplace.one_work(again.remote_id)
         assert work is not None
-        submission = actions.record_submission(campaign=desk.campaign, work=work, now=timezone.now())
+        submission = actions.reconciliation.record_submission(
+            campaign=desk.campaign, work=work, now=timezone.now()
+        )
         assert submission is not None
         name = pseudonym(person.study.pseudonym_key, person.annotator_id)
         once = Earned(Decimal("1.20"), "USD", timedelta(minutes=15))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from django.test import Client
@@ -18,21 +19,27 @@ from recruitment import actions
 from recruitment.models import Mismatch, Submission
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
-from tests.recruitment.campaigns import stranger_on_a_platform
+from tests.recruitment.campaigns import STORIES, stranger_on_a_platform
 from tests.recruitment.handed_in import Desk, approve
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 
-@pytest.fixture
-def study() -> Study:
-    return builders.make_study("main", stories=4)
-
-
-@pytest.fixture
-def desk(study: Study) -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
     with MTurkDouble() as double:
-        yield Desk(double, study)
+        yield Desk(double, builders.make_study("main", stories=2), replace(STORIES, seats=3))
+
+
+@pytest.fixture
+def desk(built: Desk) -> Iterator[Desk]:
+    with built.for_one_test() as desk:
+        yield desk
+
+
+@pytest.fixture
+def study(desk: Desk) -> Study:
+    return desk.study
 
 
 @pytest.fixture
@@ -109,7 +116,7 @@ def test_whom_to_write_to_about_a_mismatch_is_shown_on_request(study: Study, bos
     for said in ("5f3a9c0de1", "a-session"):
         assert said in words(shown.content)
     assert "no-store" in shown.headers["Cache-Control"]
-    assert looks() == [("ids of work in campaign 1", False)]
+    assert looks() == [("ids of work in campaign 2", False)]
 
 
 def test_of_a_refused_payment_too_and_of_who_was_forgotten_the_work_alone(
@@ -129,7 +136,7 @@ def test_of_a_refused_payment_too_and_of_who_was_forgotten_the_work_alone(
 
 def test_mismatches_lead_to_the_person(desk: Desk, study: Study, boss: Client) -> None:
     work = desk.hand_in(whole=False)
-    actions.settle_visit(visit_id=work.visit_id or 0, polls=[], now=timezone.now())
+    actions.settlement.settle_visit(visit_id=work.visit_id or 0, polls=[], now=timezone.now())
     assert Mismatch.objects.get().submission == Submission.objects.get()
     name = pseudonym(study.pseudonym_key, work.annotator_id)
     assert address("person", name) in boss.get(address("mismatches")).content.decode()

@@ -26,11 +26,17 @@ from tests.recruitment.handed_in import Desk
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 
 
-@pytest.fixture
-def desk() -> Iterator[Desk]:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Iterator[Desk]:
     """Visits of two stories each."""
     with MTurkDouble() as double:
-        yield Desk(double, builders.make_study(stories=4), replace(STORIES, seats=3, stories_per_visit=2))
+        yield Desk(double, builders.make_study(stories=2), replace(STORIES, seats=3, stories_per_visit=2))
+
+
+@pytest.fixture
+def desk(built: Desk) -> Iterator[Desk]:
+    with built.for_one_test() as desk:
+        yield desk
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ def test_partial_work_is_shown_as_what_it_is(desk: Desk, boss: Client) -> None:
     assert "Count the votes" not in said, "they do"
 
     worker = desk.worker_of_visit(visit)
-    actions.record_submission(
+    actions.reconciliation.record_submission(
         campaign=desk.campaign, work=Work(visit.remote_id, worker, Status.RETURNED), now=timezone.now()
     )
     assert "Pay a bonus" in shown(boss, "submissions", desk.campaign.number)

@@ -18,20 +18,22 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actions import ensure_researcher
+from accounts.models import User
 from annotation.models import Study
-from recruitment import actions, tasks
+from recruitment import actions, campaigns, tasks
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
 from tests import builders
 from tests.dashboard.recruitment.pages import ACCOUNT, address, said, words
 from tests.doubles.mturk.faults import Fault
 from tests.doubles.mturk.server import KEY_ID, SECRET, MTurkDouble
-from tests.recruitment.campaigns import TEST, make_campaign, stranger_on_a_platform
+from tests.recruitment.campaigns import STORIES, TEST, make_campaign, stranger_on_a_platform
 from tests.recruitment.handed_in import Desk, reject
 from tomannot.celery import app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 State = Campaign.State
+SHORT = "Nothing was read. "
 
 
 @pytest.fixture
@@ -51,112 +53,136 @@ def double(settings: Any) -> Iterator[MTurkDouble]:
         yield double
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def built(module_transaction: None) -> Study:
+    ensure_researcher(username="boss", password="a long enough password")
     return builders.make_study("main", stories=2, qualification=1, pay_rate=Decimal("15.00"))
 
 
 @pytest.fixture
-def boss() -> Client:
+def study(built: Study) -> Study:
+    return Study.objects.get(pk=built.pk)
+
+
+@pytest.fixture
+def boss(built: Study) -> Client:
     client = Client()
-    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
+    client.force_login(User.objects.get())
     return client
 
 
-def test_work_is_approved_rejected_and_given_a_bonus(
-    study: Study, boss: Client, double: MTurkDouble, queued: list[tuple[str, list[Any]]]
-) -> None:
-    study = builders.make_study("open", stories=4, pay_rate=Decimal("15.00"))
-    desk = Desk(double, study)
-    works = [desk.hand_in(minutes=2) for _person in range(6)]
+@pytest.fixture
+def desk(double: MTurkDouble) -> Desk:
+    """A campaign for stories that everybody may do."""
+    study = builders.make_study("open", stories=3, pay_rate=Decimal("15.00"))
+    return Desk(double, study, replace(STORIES, seats=3))
 
-    def page(name: str, *more: Any) -> str:
-        return reverse(f"dashboard:{name}", args=["open", *more])
 
-    def post(name: str, *more: Any, **data: Any) -> str:
-        return boss.post(page(name, *more), data, follow=True).content.decode()
+def of(page: str, *more: Any) -> str:
+    """The address of a page of the desk's study."""
+    return reverse(f"dashboard:{page}", args=["open", *more])
+
+
+def shown_at(client: Client, page: str, *more: Any) -> str:
+    return client.get(of(page, *more)).content.decode()
+
+
+def sent_to(client: Client, page: str, *more: Any, **data: Any) -> str:
+    return client.post(of(page, *more), data, follow=True).content.decode()
+
+
+def test_work_is_approved_rejected_and_given_a_bonus(desk: Desk, boss: Client) -> None:
+    works = [desk.hand_in() for _person in range(2)]
 
     def decide(submission: int, **data: Any) -> str:
-        return post("decide_submission", submission, **data)
+        return sent_to(boss, "decide_submission", submission, **data)
 
-    shown = boss.get(page("submissions", 1)).content.decode()
-    assert shown.count("Approve and pay") == 6
+    shown = shown_at(boss, "submissions", 1)
+    assert shown.count("Approve and pay") == 2
     rejecting = [form for form in re.findall(r"<form.*?</form>", shown, re.S) if 'name="reason"' in form]
-    assert [re.findall(r'value="(\w+)">', form)[-1] for form in rejecting] == ["reject"] * 6
+    assert [re.findall(r'value="(\w+)">', form)[-1] for form in rejecting] == ["reject"] * 2
     assert not [form for form in rejecting if 'value="approve"' in form], (
         "Enter in a field would press that button"
     )
     assert desk.worker_of(works[0]) not in shown
+    for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
+        decide(works[0].pk, **wrong)
+    assert not Payment.objects.exists()
     assert "Recorded, and sent" in decide(works[0].pk, way="approve")
-    (token,) = re.findall(r'name="token" value="([^"]+)"', boss.get(page("submissions", 1)).content.decode())
-    bonus = {"way": "bonus", "amount": "0.40", "reason": "Thanks", "token": token}
-    for _press in range(2):
-        assert "Recorded, and sent" in decide(works[0].pk, **bonus)
-    assert "already requested a bonus of 0.40 USD" in post(
-        "decide_submission", works[0].pk, **bonus | {"amount": "4"}
-    )
-    assert "Reload the page" in decide(works[0].pk, **bonus | {"token": ""})
-    assert "needs a reason" not in post(
-        "decide_submission", works[1].pk, way="reject", reason="No story was read."
-    )
-    assert Payment.objects.count() == 3
+    decide(works[1].pk, way="reject", reason="No story was read.")
     assert "already decided" in decide(works[1].pk, way="reject", reason="Again.")
-    other = bonus | {"token": str(uuid4())}
-    large = other | {"amount": "500"}
-    question = " ".join(re.sub(r"<[^>]+>", " ", decide(works[0].pk, **large)).split())
+    assert "only for an approved submission" in decide(works[1].pk, **bonus_of("0.40"))
+    assert list(Payment.objects.order_by("pk").values_list("kind", flat=True)) == ["approval", "rejection"]
+
+
+def bonus_of(amount: str, token: str = "") -> dict[str, str]:
+    return {"way": "bonus", "amount": amount, "reason": "Thanks", "token": token or str(uuid4())}
+
+
+def test_a_bonus_is_given_once_and_a_large_one_after_a_question(desk: Desk, boss: Client) -> None:
+    work = desk.hand_in()
+    actions.approve(submission=work, by=None, now=timezone.now())
+
+    def give(bonus: dict[str, str], **more: str) -> str:
+        return sent_to(boss, "decide_submission", work.pk, **bonus | more)
+
+    (token,) = re.findall(r'name="token" value="([^"]+)"', shown_at(boss, "submissions", 1))
+    bonus = bonus_of("0.40", token)
+    for _press in range(2):
+        assert "Recorded, and sent" in give(bonus)
+    assert "already requested a bonus of 0.40 USD" in give(bonus, amount="4")
+    assert "Reload the page" in give(bonus, token="")
+    large = bonus_of("500")
+    question = " ".join(re.sub(r"<[^>]+>", " ", give(large)).split())
     for part in ("Nothing has been paid yet", "Total 600.00 USD", "Account balance", "Yes, pay 500 USD"):
         assert part in question
-    assert Payment.objects.count() == 3
-    assert "only for an approved submission" in decide(works[2].pk, **other)
-    for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
-        decide(works[2].pk, **wrong)
-    decide(works[0].pk, **large | {"amount": "NaN"})
-    assert Payment.objects.count() == 3
-    assert "Recorded, and sent" in post(
-        "decide_submission", works[0].pk, **large | {"amount": "0.76", "sure": "yes"}
-    )
-    Payment.objects.get(amount=Decimal("0.76"))
-    assert "4 submissions are approved" in post("move_campaign", 1, "approve")
+    give(large, amount="NaN")
+    assert Payment.objects.filter(kind="bonus").count() == 1
+    assert "Recorded, and sent" in give(large, amount="0.76", sure="yes")
+    assert Payment.objects.filter(kind="bonus", amount=Decimal("0.76")).exists()
+
+
+def test_all_work_is_approved_topped_up_and_retried_at_a_press(
+    desk: Desk, boss: Client, queued: list[tuple[str, list[Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaigns, "FEWEST", 2)
+    works = [desk.hand_in(minutes=2) for _person in range(2)]
+    assert "2 submissions are approved" in sent_to(boss, "move_campaign", 1, "approve")
     assert queued[-1] == ("recruitment.tasks.send_due", [desk.campaign.pk])
-    assert "No confirmed submission waits" in post("move_campaign", 1, "approve")
+    assert "No confirmed submission waits" in sent_to(boss, "move_campaign", 1, "approve")
     desk.send_all()
     for work in works:
         desk.look(work)
-    shown = " ".join(boss.get(page("campaign", 1)).content.decode().split())
-    assert "Top up 5 submissions" in shown
-    assert "In total 1.50 USD, with fees" in shown
-    assert "5 submissions are topped up" in post("move_campaign", 1, "top_up")
-    double.world.deposit = Decimal(1)
+    shown = " ".join(shown_at(boss, "campaign", 1).split())
+    assert "Top up 2 submissions" in shown
+    assert "In total 0.60 USD, with fees" in shown
+    assert "2 submissions are topped up" in sent_to(boss, "move_campaign", 1, "top_up")
+    desk.double.world.deposit = Decimal(1)
     desk.send_all()
-    shown = " ".join(boss.get(page("payments")).content.decode().split())
-    assert shown.count("Retried automatically") == 5
-    assert "Retry 5 waiting or refused payments" in shown
-    double.world.deposit = Decimal(100)
-    assert "A worker sends them now" in post("retry_payments", 1)
+    shown = " ".join(shown_at(boss, "payments").split())
+    assert shown.count("Retried automatically") == 2
+    assert "Retry 2 waiting or refused payments" in shown
+    desk.double.world.deposit = Decimal(100)
+    assert "A worker sends them now" in sent_to(boss, "retry_payments", 1)
     name, args = queued[-1]
     assert name == "recruitment.tasks.retry_campaign"
-    assert tasks.retry_campaign(*args) == 5
+    assert tasks.retry_campaign(*args) == 2
     desk.send_all()
-    assert "waiting or refused" not in boss.get(page("payments")).content.decode()
+    assert "waiting or refused" not in shown_at(boss, "payments")
 
 
-def test_a_rejection_is_taken_back_and_the_work_waits_again(
-    study: Study, boss: Client, double: MTurkDouble
-) -> None:
-    desk = Desk(double, builders.make_study("open", stories=4))
-    work = desk.hand_in()
-    rejection = actions.reject(submission=work, reason="Nothing was read.", by=None, now=timezone.now())
-    payments = reverse("dashboard:payments", args=["open"])
-    assert "Undo" in boss.get(payments).content.decode()
-    shown = boss.post(reverse("dashboard:undo_rejection", args=["open", rejection.pk]), follow=True)
-    assert "waits for a decision again" in shown.content.decode()
-    assert "Approve and pay" in shown.content.decode()
-    listed = boss.get(payments).content.decode()
+def test_a_rejection_is_taken_back_and_the_work_waits_again(study: Study, boss: Client) -> None:
+    work = stranger_on_a_platform(study).submission
+    assert work is not None
+    rejection = actions.reject(submission=work, reason=SHORT * 10, by=None, now=timezone.now())
+    assert "Undo" in words(boss, "payments")
+    shown = said(boss, "undo_rejection", rejection.pk)
+    assert "waits for a decision again" in shown
+    assert "Approve and pay" in shown
+    listed = words(boss, "payments")
     assert "taken back" in listed
     assert "Retry" not in listed, "it is rejected anew, if at all, where the work stands"
-    again = reverse("dashboard:retry_payment", args=["open", rejection.pk])
-    assert "a payment that the platform refused" in boss.post(again, follow=True).content.decode()
-    assert "Retry" not in boss.get(payments).content.decode()
+    assert "a payment that the platform refused" in said(boss, "retry_payment", rejection.pk)
 
 
 def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_taken_back(
@@ -173,7 +199,7 @@ def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_take
             raise Unreachable("asked", maybe_done=False, not_before=now + timedelta(days=3))
 
     with pytest.raises(Unreachable):
-        actions.send_payment(payment_id=rejection.pk, marketplace=cast(Any, Asks()), now=now)
+        actions.payment_delivery.send_payment(payment_id=rejection.pk, marketplace=cast(Any, Asks()), now=now)
     shown = said(boss, "undo_rejection", rejection.pk, way="approve")
     assert "undone, and the submission approved" in shown
     assert "the matter is settled" in shown
@@ -183,11 +209,11 @@ def test_who_was_asked_to_return_work_is_still_asked_after_the_rejection_is_take
 def test_rejecting_a_test_offers_to_take_its_author_out_of_the_group(study: Study, boss: Client) -> None:
     campaign = make_campaign(study, TEST)
     work = Work(remote_id="3ASSIGNMENT", person="A1WORKER", status=Status.SUBMITTED)
-    actions.record_submission(campaign=campaign, work=work, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=campaign, work=work, now=timezone.now())
     page = boss.get(address("submissions", 1)).content.decode()
     assert re.search(r'name="leave_group"\s+checked', page)
     stories = replace(work, remote_id="3OTHER")
-    actions.record_submission(campaign=make_campaign(study), work=stories, now=timezone.now())
+    actions.reconciliation.record_submission(campaign=make_campaign(study), work=stories, now=timezone.now())
     assert "leave_group" not in boss.get(address("submissions", 2)).content.decode()
 
 
@@ -219,7 +245,7 @@ def test_each_mismatch_can_be_dealt_with(
 def test_nobody_is_told_that_all_agrees_before_it_was_compared_or_while_that_fails(
     study: Study, boss: Client, double: MTurkDouble
 ) -> None:
-    desk = Desk(double, study)
+    desk = Desk(double, study, replace(STORIES, seats=1, seats_per_posting=1))
     shown = words(boss, "mismatches")
     assert "not compared yet" in shown
     assert "site matched" not in shown
@@ -252,7 +278,7 @@ def test_groups_that_the_platform_refused_are_shown(study: Study, boss: Client) 
     assert work is not None
     Campaign.objects.update(qualified_group="group", state=State.LIVE)
     campaign = Campaign.objects.select_related("study").get()
-    made = actions.grant(
+    made = actions.grants.grant(
         campaign=campaign, annotator=work.annotator, kind=Grant.Kind.QUALIFIED, now=timezone.now()
     )
     assert made is not None
@@ -299,4 +325,6 @@ def test_a_closed_platform_is_offered_only_where_it_is_set_up(
     settings.MTURK = dict.fromkeys(("live", "rehearsal"), dict.fromkeys(ACCOUNT, "") | account)
     shown = words(boss, "recruitment")
     assert ("Mechanical Turk" in shown) == has_account
-    assert "Prolific" in shown
+    assert ("Amazon closed Mechanical Turk for good on 30 September 2026." in shown) == has_account
+    assert "What nobody decides about is approved by Prolific after 21 days." in shown
+    assert "Amazon closed Mechanical Turk for good" in words(boss, "new_campaign", "mturk", "stories")

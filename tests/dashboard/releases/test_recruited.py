@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -23,14 +22,9 @@ from publishing.verification.study import ONLY_HERE
 from recruitment import actions
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble
-from tests.publishing.support import published
+from tests.publishing.conftest import published_small
 from tests.recruitment.campaigns import STORIES
 from tests.recruitment.handed_in import Desk, approve, bonus, reject
-
-
-@pytest.fixture
-def releases_root(tmp_path: Path, settings: Any) -> None:
-    settings.RELEASES_ROOT = tmp_path / "releases"
 
 
 def report_of(release: Release) -> dict[str, Any]:
@@ -123,8 +117,6 @@ def test_a_release_says_how_people_came_were_tested_and_paid_until_it_was_reques
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("releases_root")
 def test_a_release_that_was_requested_without_these_figures_says_null() -> None:
-    study = builders.make_study("untold", stories=1, votes_per_story=1)
-    builders.vote(builders.qualified(study)[0])
-    report = report_of(published(study))
+    report = report_of(published_small())
     assert report["recruitment"]["campaigns"] is None
     assert report["pay"]["achieved"] is None

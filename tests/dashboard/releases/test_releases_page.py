@@ -2,109 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from celery.exceptions import SoftTimeLimitExceeded
 from django.db import IntegrityError, ProgrammingError, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.actions import ensure_researcher
-from annotation import actions as annotation_actions, locks, rules
-from annotation.models import Assignment, Enrollment, Event, Membership, Study
+from annotation import actions as annotation_actions, locks
+from annotation.models import Event, Membership, Study
 from publishing import previews, progress, tasks
 from publishing.actions import releases
-from publishing.actions.published import withdraw_release
 from publishing.actions.statements import describe_data
-from publishing.comparison import store
-from publishing.comparison.changes import Kind
 from publishing.facts import Statement
 from publishing.models import Release, Withdrawal
 from publishing.progress import Reporter
 from publishing.steps import Stage
-from tests import builders
-from tests.builders import ALL_YES, answers
+from tests.dashboard.releases.conftest import WHY, withdrawn, words
 from tests.dashboard.test_roles import client_of, user
-from tests.publishing.support import judged_study, published
-from tests.worlds import built_once
+from tests.publishing.support import published
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
-
-FORMS = {
-    "both": (ALL_YES, ALL_YES, ALL_YES),
-    "lost": (ALL_YES, ALL_YES, ALL_YES),
-    "two-yes": (ALL_YES, ALL_YES, answers(q3="no")),
-    "never": (answers(q1="no"), answers(q1="no"), answers(q1="no")),
-}
-FILE = "/studies/pilot/releases/compare.csv?first=1&second=2"
-WHY = "The key information of one scenario is wrong."
-
-
-@pytest.fixture
-def study(settings: Any, tmp_path: Path) -> Study:
-    settings.RELEASES_ROOT = tmp_path / "releases"
-    return judged_study("pilot", FORMS)
-
-
-@pytest.fixture
-def two(settings: Any, tmp_path: Path) -> tuple[Release, Release]:
-    settings.RELEASES_ROOT = tmp_path / "releases"
-    return two_releases()
-
-
-@pytest.fixture
-def boss() -> Client:
-    client = Client()
-    client.force_login(ensure_researcher(username="boss", password="a long enough password"))
-    return client
-
-
-def words(client: Client, address: str) -> str:
-    text = re.sub(r"<[^>]+>", " ", client.get(address).content.decode())
-    return " ".join(text.split())
-
-
-@built_once
-def two_releases() -> tuple[Release, Release]:
-    """The same votes by two rules."""
-    study = judged_study("pilot", FORMS)
-    first = published(study)
-    asked = releases.request_release(study=study, by=None, now=timezone.now(), filter_name="two-of-three")
-    releases.build_release(release_id=asked.pk, now=timezone.now())
-    return first, Release.objects.select_related("study").get(pk=asked.pk)
-
-
-def replaced(study: Study) -> tuple[str, str]:
-    """Excludes the third person and has somebody else judge in their place; both pseudonyms."""
-    gone = Enrollment.objects.filter(study=study).order_by("pk")[2]
-    annotation_actions.exclude_annotator(
-        enrollment=gone, reason="test", told="test", by=None, now=timezone.now()
-    )
-    new = builders.qualified(study)[0]
-    while isinstance(
-        given := annotation_actions.assign_next_story(enrollment=new, now=timezone.now()), Assignment
-    ):
-        says_no = given.story.story_id in ("lost", "never")
-        annotation_actions.record_vote(
-            assignment_id=given.pk,
-            enrollment=new,
-            submitted=answers(q3="no") if says_no else ALL_YES,
-            now=timezone.now(),
-        )
-    key = study.pseudonym_key
-    return rules.pseudonym(key, gone.annotator_id), rules.pseudonym(key, new.annotator_id)
-
-
-def withdrawn(release: Release) -> Withdrawal:
-    return withdraw_release(release=release, reason=WHY, by=None, now=timezone.now())
 
 
 def test_the_list_tells_everything_and_how_to_go_on(two: tuple[Release, Release], boss: Client) -> None:
@@ -132,8 +53,8 @@ def test_the_list_tells_everything_and_how_to_go_on(two: tuple[Release, Release]
     assert Release.objects.get(number=3).state == Release.State.REQUESTED
 
 
-def test_a_release_is_shown_before_it_is_published_and_to_nobody_else(study: Study, boss: Client) -> None:
-    first = published(study)
+def test_a_release_is_shown_before_it_is_published_and_to_nobody_else(release: Release, boss: Client) -> None:
+    first, study = release, release.study
     here = "/studies/pilot/releases/preview/?filter=two-of-three"
     assert "being built as it would be now" in words(boss, here)
     tasks.preview_release(study.pk, "two-of-three")
@@ -175,13 +96,12 @@ def test_a_preview_that_keeps_one_of_each_text_is_shown_with_its_charts(study: S
 
 
 def test_the_list_costs_the_same_however_long_it_is(
-    study: Study, boss: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+    release: Release, boss: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    published(study)
     with django_assert_max_num_queries(12) as context:
         boss.get("/studies/pilot/releases/")
     before = len(context)
-    withdrawn(published(study))
+    withdrawn(published(release.study))
     with django_assert_max_num_queries(before):
         boss.get("/studies/pilot/releases/")
 
@@ -210,126 +130,6 @@ def test_a_build_moves_and_one_that_was_left_says_so(study: Study, boss: Client)
     releases.build_release(release_id=release.pk, now=timezone.now())
     ended = boss.get(address, headers={"HX-Request": "true"})
     assert ended["HX-Refresh"] == "true", "the whole page is loaded when there is nothing left to follow"
-
-
-def test_what_differs_is_told_with_the_votes(study: Study, boss: Client) -> None:
-    first = published(study)
-    gone, new = replaced(study)
-    second = published(study)
-    address = "/studies/pilot/releases/compare/?first=2&second=1"
-    assert "A worker is comparing" in words(boss, address)
-    assert "hx-trigger" in boss.get(address).content.decode()
-    tasks.compare_releases(first.pk, second.pk)
-    assert "hx-trigger" not in boss.get(address).content.decode()
-    shown = words(boss, address)
-    assert "Release 1 and release 2" in shown, "the older one first, however they are chosen"
-    assert "kept in both 1 Kept only in release 1 1 Kept only in release 2 1" in shown
-    assert "1 more story has other votes and the same verdict" in shown
-    assert "two-yes " not in shown, "only the stories kept only in the first"
-    assert words(boss, f"{address}&page={'9' * 18}") == shown, "no list has such a page"
-    shown = words(boss, f"{address}&kind=kept-now")
-    title = str(study.protocol.question("q3").title)
-    assert f"dropped {title} kept" in shown
-    assert f"{title}: no" in shown
-    assert f"{gone} : gone" in shown
-    assert f"{new} : new" in shown
-    assert "Pairs that agree" in shown
-    rows = list(csv.DictReader(io.StringIO(boss.get(FILE).getvalue().decode())))
-    assert [(row["difference"], row["story_id"], row["before"], row["now"]) for row in rows] == [
-        ("kept-before", "lost", "kept", "dropped"),
-        ("kept-now", "two-yes", "dropped", "kept"),
-        ("otherwise", "never", "dropped", "dropped"),
-    ]
-    assert rows[1]["reason_before"] == "q3"
-    assert rows[1]["votes_that_differ"].count(" | ") == 1
-    assert f"{gone} q1: yes → -; q2: yes → -; q3: no → -; q4: yes → -" in rows[1]["votes_that_differ"]
-    withdrawn(first)
-    assert "Release 1 was withdrawn on" in words(boss, address)
-
-
-def test_another_rule_over_the_same_votes_is_told_as_that(two: tuple[Release, Release], boss: Client) -> None:
-    first, second = two
-    tasks.compare_releases(first.pk, second.pk)
-    shown = words(boss, "/studies/pilot/releases/compare/?first=1&second=2")
-    assert "two-yes" in shown
-    assert "None; the filter differs." in shown
-    assert "Filter all agree two of three differs" in shown
-    found = store.load(first, second)
-    assert found is not None
-    made_at = (found.place / store.SUMMARY).stat().st_mtime_ns
-    tasks.compare_releases(first.pk, second.pk)
-    assert (found.place / store.SUMMARY).stat().st_mtime_ns == made_at, "worked out once, for good"
-
-
-def test_two_releases_of_the_same_votes_differ_in_no_stories(study: Study, boss: Client) -> None:
-    first, second = published(study), published(study)
-    tasks.compare_releases(first.pk, second.pk)
-    assert "No such stories." in words(boss, "/studies/pilot/releases/compare/?first=1&second=2")
-
-
-def test_a_long_list_has_pages_that_are_found_at_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "PER_PAGE", 2)
-    many = judged_study(
-        "many",
-        {f"s{number}": (answers(q1="no"), ALL_YES, answers(q2="no")) for number in range(5)}
-        | {"k": (ALL_YES,) * 3},
-    )
-    first = published(many)
-    replaced(many)
-    second = published(many)
-    tasks.compare_releases(first.pk, second.pk)
-    found = store.load(first, second)
-    assert found is not None
-    ids = [[row["story_id"] for row in found.page(Kind.OTHERWISE, page)] for page in (0, 1, 2, 3, 4)]
-    assert ids == [[], ["s0", "s1"], ["s2", "s3"], ["s4"], []]
-
-
-def test_a_comparison_needs_the_files_as_they_were_published(
-    two: tuple[Release, Release], boss: Client
-) -> None:
-    first, second = two
-    votes = first.directory / "annotations" / "votes.jsonl"
-    votes.write_bytes(votes.read_bytes().replace(b"yes", b"no ", 1))
-    address = "/studies/pilot/releases/compare/?first=1&second=2"
-    boss.get(address)
-    tasks.compare_releases(first.pk, second.pk)
-    assert "annotations/votes.jsonl of release 1 is missing or has changed" in words(boss, address)
-    assert store.load(first, second) is None
-
-
-@pytest.mark.parametrize(
-    ("fault", "told"),
-    [
-        (SoftTimeLimitExceeded(), "Comparing took longer than 25 minutes"),
-        (
-            ValueError("votes.jsonl: “a” comes after “b”"),
-            "A fault in the comparison: votes.jsonl: “a” comes after “b”",
-        ),
-    ],
-)
-def test_a_comparison_that_cannot_be_made_ends_with_a_reason(
-    two: tuple[Release, Release], boss: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception, told: str
-) -> None:
-    first, second = two
-    address = "/studies/pilot/releases/compare/?first=1&second=2"
-    assert "A worker is comparing" in words(boss, address)
-
-    def fail(*_: object) -> None:
-        raise fault
-
-    monkeypatch.setattr("publishing.comparison.store.compare", fail)
-    monkeypatch.setattr(store, "REFUSED_FOR", timedelta(0))
-    tasks.compare_releases(first.pk, second.pk)
-    assert told in words(boss, address), "for longer than a refusal that is mended by hand"
-    assert "hx-trigger" not in boss.get(address).content.decode()
-
-
-def test_nonsense_is_no_comparison(study: Study, boss: Client) -> None:
-    published(study)
-    assert "not two published releases" in words(boss, "/studies/pilot/releases/compare/")
-    for query in ("first=1&second=1", "first=1&second=99", "first=x&second=-1", f"first={10**40}&second=1"):
-        assert boss.get(f"/studies/pilot/releases/compare/?{query}").status_code == 200
-        assert boss.get(f"/studies/pilot/releases/compare.csv?{query}").status_code == 302
 
 
 def test_a_release_is_withdrawn_for_good_with_a_reason(two: tuple[Release, Release], boss: Client) -> None:
@@ -367,8 +167,8 @@ def test_a_release_is_withdrawn_for_good_with_a_reason(two: tuple[Release, Relea
     assert {*Release.objects.not_withdrawn()} == {second, asked}
 
 
-def test_nobody_without_the_right_to_publish_withdraws(study: Study) -> None:
-    published(study)
+def test_nobody_without_the_right_to_publish_withdraws(release: Release) -> None:
+    study = release.study
     address = "/studies/pilot/releases/1/withdraw/"
     assert f"next={address}" in Client().post(address, {"reason": WHY})["Location"]
     stranger = client_of(user("stranger"))
@@ -384,8 +184,7 @@ def test_nobody_without_the_right_to_publish_withdraws(study: Study) -> None:
     assert not Withdrawal.objects.exists()
 
 
-def test_the_database_keeps_a_withdrawal_as_it_is(study: Study) -> None:
-    release = published(study)
+def test_the_database_keeps_a_withdrawal_as_it_is(release: Release) -> None:
     with pytest.raises(IntegrityError, match="withdrawal_says_why"), transaction.atomic():
         Withdrawal.objects.create(release=release, reason="", withdrawn_at=timezone.now())
     made = withdrawn(release)
@@ -395,7 +194,7 @@ def test_the_database_keeps_a_withdrawal_as_it_is(study: Study) -> None:
     ):
         with pytest.raises(ProgrammingError, match="Cannot update or delete"), transaction.atomic():
             change()
-    asked = releases.request_release(study=study, by=None, now=timezone.now())
+    asked = releases.request_release(study=release.study, by=None, now=timezone.now())
     with pytest.raises(ProgrammingError, match="only a published release"), transaction.atomic():
         Withdrawal.objects.create(release=asked, reason=WHY, withdrawn_at=timezone.now())
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -19,41 +17,16 @@ from django.utils import timezone
 from accounts.models import User
 from annotation import actions
 from annotation.actions.alerts import DIGEST_HOUR, LEASE, MOST_TRIES
-from annotation.alert_kinds import CAUSES, EVENT_KINDS, AlertKind
+from annotation.alert_kinds import EVENT_KINDS
 from annotation.models import Alert, Event, Membership, Study, Webhook
 from dashboard import tasks
 from dashboard.alerts import delivery, webhooks
-from dashboard.figures import compute
-from publishing.actions import releases
-from qualification import actions as qualification_actions
 from tests import builders
-from tests.builders import answers
 from tests.doubles.prolific.tls import make_certificate
 from tests.doubles.webhooks import Receiver, is_signed, receiving
-from tests.publishing.support import judged_study, published
 from tests.recruitment.campaigns import stranger_on_a_platform
-from tomannot.celery import app
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
-
-
-@pytest.fixture(autouse=True)
-def mailing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This site sends mail, and a delivery that is queued is done at once."""
-
-    def send_task(name: str, args: Any = ()) -> None:
-        if name == tasks.DELIVER_TASK:
-            app.tasks[name](*args)
-
-    settings.SENDS_MAIL = True
-    monkeypatch.setattr(app, "send_task", send_task)
-
-
-@pytest.fixture
-def receiver(settings: Any) -> Iterator[Receiver]:
-    with receiving() as found:
-        settings.WEBHOOK_ALLOWED_ORIGINS = [found.origin]
-        yield found
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client", "mailing")]
 
 
 @pytest.fixture
@@ -94,118 +67,8 @@ def later(alert: Alert, moment: Any) -> None:
     delivery.deliver((alert.study_id, alert.user_id, alert.webhook_id), now=moment)
 
 
-# -- causes
-
-
 def kinds_of(user: User) -> list[str]:
     return list(Alert.objects.filter(user=user).order_by("pk").values_list("kind", flat=True))
-
-
-def test_a_study_that_stalls_and_then_completes_says_each_once(study: Study) -> None:
-    user = member(study)
-    assert study.opened_at
-    assert actions.note_progress(study=study, now=study.opened_at + timedelta(hours=23)) is None
-    for _ in range(2):
-        tasks.prepare_alerts()
-    assert kinds_of(user) == ["study_stalled"]
-    [person] = builders.qualified(study)
-    builders.vote(person)
-    for _ in range(2):
-        tasks.prepare_alerts()
-    assert kinds_of(user) == ["study_stalled", "study_complete"]
-
-
-def test_a_study_is_not_complete_while_its_last_story_is_held(study: Study) -> None:
-    user = member(study, kinds=["study_complete"])
-    [person] = builders.qualified(study)
-    builders.claim(person)
-    actions.note_progress(study=study, now=timezone.now())
-    assert kinds_of(user) == []
-
-
-def test_with_zero_hours_a_study_never_stalls(study: Study) -> None:
-    user = member(study)
-    response = signed_in(user).post(address("stall_hours"), {"stall_hours": "0"})
-    assert response.status_code == 302
-    actions.note_progress(study=study, now=timezone.now() + timedelta(days=400))
-    assert kinds_of(user) == []
-    assert "24 → 0" in Event.objects.filter(type=Event.Type.ALERTS_CHANGED).latest("pk").note
-
-
-def test_an_expert_is_told_and_nobody_else(study: Study) -> None:
-    draft = builders.make_study("draft", opened=False, qualification_required=True)
-    round = builders.make_round(draft)
-    member(draft)
-    ada = member(draft, "ada", kinds=None, role="reviewer")
-    qualification_actions.ask_experts(round=round, experts=[ada], by=None, now=timezone.now())
-    assert [alert.user for alert in Alert.objects.all()] == [ada], "what is asked of them is on by default"
-    tasks.send_alerts()
-    assert mail.outbox[0].to == ["ada@example.org"]
-    assert reverse("dashboard:expert", args=["draft", round.number]) in mail.outbox[0].body
-
-
-def test_a_key_that_is_ready_is_said_to_others_than_who_set_it() -> None:
-    draft = builders.make_study("draft", opened=False, qualification_required=True)
-    olga, ben = member(draft), member(draft, "ben")
-    round = builders.make_round(draft)
-    story_ids = round.round_stories.values_list("story__story_id", flat=True)
-    acceptable = dict.fromkeys(story_ids, builders.ACCEPTED)
-    qualification_actions.set_answer_key(round=round, acceptable=acceptable, by=olga, now=timezone.now())
-    assert (kinds_of(olga), kinds_of(ben)) == ([], ["key_ready"])
-
-
-def test_a_mismatch_with_a_platform_is_told(study: Study, receiver: Receiver) -> None:
-    hook(study, receiver)
-    mismatch = stranger_on_a_platform(study)
-    tasks.send_alerts()
-    [document] = receiver.documents
-    assert document["type"] == "payment_mismatch"
-    assert document["data"]["about"] == f"{mismatch.kind} {mismatch.pk}"
-    assert "5f3a9c0de1" not in str(receiver.received), "the id on the platform stays here"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_flagged_participants_are_told_once_per_flag() -> None:
-    study = builders.make_study("flags", stories=30, votes_per_story=2)
-    user = member(study)
-    builders.add_checks(study, 4, every=5)
-    person, other = builders.qualified(study, 2)
-    builders.work_through(person, 24, on_checks=answers(q3="no"))
-    builders.work_through(other, 24)
-    for _ in range(2):
-        compute.make(study.pk, now=timezone.now())
-    told = Alert.objects.filter(user=user, kind=AlertKind.PARTICIPANT_FLAGGED).select_related("event")
-    assert [(one.event.enrollment_id, one.event.subject) for one in told if one.event] == [
-        (person.pk, "fails_checks")
-    ]
-    tasks.send_alerts()
-    assert person.pseudonym in mail.outbox[0].body
-    assert "fails_checks" not in mail.outbox[0].body, "the reason of a flag is on the page only"
-    assert b'"about":""' in delivery.webhook_body(told[0])
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_release_that_is_done_or_failed_is_told() -> None:
-    study = judged_study("figures", {"good": (builders.ALL_YES,) * 3})
-    user = member(study)
-    published(study)
-    failed = releases.request_release(study=study, by=None, now=timezone.now())
-    releases.fail_release(release_id=failed.pk, reason="the disk", now=timezone.now())
-    events = Event.objects.filter(alerts__user=user).order_by("pk").values_list("type", flat=True)
-    assert list(events) == ["release_published", "release_failed"]
-
-
-def test_every_kind_of_event_that_alerts_is_one_of_the_log() -> None:
-    assert set(CAUSES) <= set(Event.Type.values)
-
-
-def test_an_alert_is_written_with_its_cause_or_not_at_all(study: Study) -> None:
-    user = member(study)
-    with transaction.atomic():
-        stall(study)
-        assert kinds_of(user) == ["study_stalled"]
-        transaction.set_rollback(True)
-    assert kinds_of(user) == []
 
 
 # -- mails
@@ -393,10 +256,14 @@ def test_redirects_are_not_followed(study: Study, receiver: Receiver) -> None:
     assert "status 307" in Alert.objects.get().failure
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://hooks.example.org/",
+def test_such_addresses_are_refused_at_once(study: Study) -> None:
+    desk = signed_in(member(study))
+    refused = desk.post(
+        address("add_webhook"), {"url": "http://hooks.example.org/", "kinds": ["study_complete"]}
+    )
+    assert refused.status_code == 422
+    assert not Webhook.objects.exists()
+    for url in (
         "ftp://hooks.example.org/",
         "https://user:word@hooks.example.org/",
         "https://hooks.example.org/#part",
@@ -404,47 +271,24 @@ def test_redirects_are_not_followed(study: Study, receiver: Receiver) -> None:
         "https:///path",
         "https://hooks.example.org/\r\nX: y",
         "https://[half",
-    ],
-)
-def test_such_addresses_are_refused_at_once(study: Study, url: str) -> None:
-    response = signed_in(member(study)).post(
-        address("add_webhook"), {"url": url, "kinds": ["study_complete"]}
-    )
-    assert response.status_code == 422
-    assert not Webhook.objects.exists()
+    ):
+        with pytest.raises(webhooks.WebhookRefused):
+            webhooks.read_address(url)
 
 
-@pytest.mark.parametrize(
-    "ip",
-    [
-        "127.0.0.1",
-        "10.1.2.3",
-        "169.254.169.254",
-        "192.168.0.1",
-        "100.64.0.1",
-        "0.0.0.0",  # noqa: S104 - refused
-        "224.0.0.1",
-        "::1",
-        "fe80::1%eth0",
-        "fd00::1",
-        "::ffff:10.0.0.1",
-        "2002:7f00:1::",
-        "64:ff9b::7f00:1",
-    ],
-)
-def test_private_addresses_are_refused_whatever_name_they_have(
-    ip: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_private_addresses_are_refused_whatever_name_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """One public address beside it does not help: a name is judged by all that it leads to."""
-    entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 443)) for one in ("93.184.215.14", ip)]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **more: entries)
-    with pytest.raises(webhooks.WebhookRefused):
-        webhooks.post("https://hooks.example.org/", headers={}, body=b"{}")
-
-
-def test_public_addresses_are_none_of_these() -> None:
     assert webhooks.is_public("93.184.215.14")
     assert webhooks.is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
+    for ip in (
+        *("127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.1", "100.64.0.1", "0.0.0.0"),  # noqa: S104
+        *("224.0.0.1", "::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1"),
+        *("2002:7f00:1::", "64:ff9b::7f00:1"),
+    ):
+        entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 443)) for one in ("93.184.215.14", ip)]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, found=entries, **__: found)
+        with pytest.raises(webhooks.WebhookRefused):
+            webhooks.post("https://hooks.example.org/", headers={}, body=b"{}")
 
 
 def test_the_connection_goes_to_the_address_that_was_checked_and_checks_the_name(

@@ -55,7 +55,7 @@ def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
     assert "Optional: Questions about participants: none asked" in shown(page), "nothing waits to be ticked"
     assert [step.done for step in page.context["steps"]] == [True, True, False, True, True, False, True]
     assert page.context["steps"][1].text == "A test with an answer key"
-    assert page.context["steps"][2].url == "/studies/main/stories/import/"
+    assert '<a href="/studies/main/stories/import/">Import stories</a>' in page.content.decode()
     assert actions.blockers(Study.objects.get(pk=study.pk))
     assert "The study cannot open while something below is missing" in shown(boss.get(OPENING))
     assert '<button class="button"' not in boss.get(OPENING).content.decode()
@@ -132,8 +132,10 @@ def test_a_test_still_to_add_has_links_to_its_stories_and_round(boss: Client) ->
     ]
     for gate, there in (("missing", True), ("not_required", False)):
         Study.objects.update(gate=gate)
-        page = boss.get(ADDRESS).content.decode()
-        assert [link in page for link in links] == [there, there]
+        page = boss.get(ADDRESS)
+        assert [link in page.content.decode() for link in links] == [there, there]
+    step = page.context["steps"][3]
+    assert (step.is_missing, step.text.endswith("nobody reads you@example.org")) == (True, True)
 
 
 def test_a_test_run_opens_without_what_only_people_need(boss: Client) -> None:
@@ -188,13 +190,6 @@ def test_our_test_is_not_chosen_while_a_file_comes_in(boss: Client) -> None:
     assert study.gate == Study.Gate.READY
 
 
-def test_a_contact_that_nobody_reads_is_named(boss: Client) -> None:
-    settings = actions.StudySettings(title="T", contact="you@example.org")
-    actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
-    step = boss.get(ADDRESS).context["steps"][3]
-    assert (step.is_missing, step.text.endswith("nobody reads you@example.org")) == (True, True)
-
-
 def test_settings_are_changed_and_the_log_says_so(boss: Client) -> None:
     builders.make_study("main", opened=False)
     response = boss.post(ADDRESS, posted(boss, title="Better", pay_rate="9.50"))
@@ -221,10 +216,11 @@ def test_what_is_fixed_is_shown_as_fixed_with_the_reason(boss: Client) -> None:
     form = page.context["form"]
     fixed = {name for name, field in form.fields.items() if field.disabled}
     assert fixed == {
-        "protocol", "votes_per_story", "option_order", "currency", "license", "intake_questions",
+        "protocol", "votes_per_story", "most_votes", "decided_by", "option_order", "currency", "license",
+        "intake_questions",
         "intake_group",
     }  # fmt: skip
-    assert "every story must be decided by the same number of votes" in shown(page)
+    assert "every story must be decided by the same rule" in shown(page)
     boss.post(ADDRESS, posted(boss, votes_per_story=7, lease_minutes=45))
     study = Study.objects.get(slug="main")
     assert (study.votes_per_story, study.lease_minutes) == (3, 45)
@@ -265,7 +261,7 @@ def test_the_test_is_asked_for_or_not(boss: Client) -> None:
     page = boss.post(ADDRESS + "test/", {"test": "none"}, follow=True)
     assert "Pause the study first" in shown(page)
     assert Study.objects.get(slug="main").gate == "ready"
-    assert page.context["tests"] == []
+    assert 'name="test"' not in page.content.decode()
 
 
 def test_the_configuration_is_saved_as_a_file(boss: Client) -> None:
@@ -274,9 +270,6 @@ def test_the_configuration_is_saved_as_a_file(boss: Client) -> None:
     assert response["Content-Disposition"] == 'attachment; filename="main.json"'
     assert json.loads(response.content) == configuration_of(study, now=timezone.now())
 
-
-def test_a_study_whose_protocol_is_not_installed_says_so(boss: Client) -> None:
-    builders.make_study("main", opened=False, qualification=2)
     # A newer tomannot without the version that this study began with; no action leads there.
     Study.objects.update(protocol_version="0.0")
     for page in (
@@ -284,7 +277,6 @@ def test_a_study_whose_protocol_is_not_installed_says_so(boss: Client) -> None:
         boss.post("/studies/main/settings/clone/", {"title": "T", "slug": "copy", "environment": "live"}),
     ):
         assert "is installed in version" in shown(page)
-    assert boss.get("/studies/main/settings/preview/").status_code == 200
     assert Study.objects.count() == 1
 
 

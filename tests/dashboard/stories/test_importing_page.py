@@ -6,20 +6,24 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.datastructures import MultiValueDict
-from lxml import html
 
 from accounts.actions import ensure_researcher
 from annotation import tasks
 from annotation.actions import story_files
+from annotation.importing.files import read_rows
 from annotation.importing.progress import tell_progress
+from annotation.importing.rows import Problem, SourceRow
 from annotation.models import Story, StoryImport, Study
 from annotation.protocols import all_protocols
+from annotation.protocols.base import Protocol
+from dashboard.settings.forms import UploadForm
 from tests import builders
 from tests.dashboard.settings.test_creating import shown
 from tomannot.celery import app
@@ -81,14 +85,6 @@ def test_a_file_is_checked_and_then_imported(boss: Client) -> None:
     assert "tins.jsonl" in shown(boss.get(ADDRESS))
 
 
-def test_stories_for_the_test(boss: Client) -> None:
-    report = upload(boss, [builders.story_row(1)], role="qualification")["Location"]
-    work()
-    boss.post(report, {"decision": "import"})
-    work()
-    assert Story.objects.get().role == Story.Role.QUALIFICATION
-
-
 def test_the_report_names_a_quiz(boss: Client) -> None:
     choices = {"text": ["One.", "Two."], "label": ["A", "B"]}
     question = {"id": "scale", "question": "Which is right?", "choices": choices, "answerKey": "B"}
@@ -138,18 +134,18 @@ def test_when_there_are_more_problems_than_are_kept_the_page_says_so(
     assert "Only the first 2 are stored." in page
 
 
-def test_the_example_of_each_protocol_can_be_imported_as_it_stands(boss: Client, study: Study) -> None:
-    for protocol in all_protocols().values():
-        Study.objects.update(protocol_name=protocol.name, protocol_version=protocol.version)
-        page = boss.get(ADDRESS)
-        shown = html.document_fromstring(page.content).find(".//details/pre")
-        assert shown is not None
-        example = shown.text or ""
-        upload = SimpleUploadedFile("e.jsonl" if example.startswith("{") else "e.csv", example.encode())
-        boss.post(ADDRESS, {"file": upload, "role": "main"})
-        job = work()
-        items = 2 * (6 if protocol.name == "human-performance" else 1)  # a template gives six conditions
-        assert (job.rows_read, job.problems.count()) == (items, 0), protocol.name
+@pytest.mark.parametrize("protocol", all_protocols().values(), ids=all_protocols())
+def test_the_example_of_each_protocol_can_be_imported_as_it_stands(
+    protocol: Protocol, tmp_path: Path
+) -> None:
+    example = protocol.example
+    file = tmp_path / ("e.jsonl" if example.startswith("{") else "e.csv")
+    file.write_text(example, encoding="utf-8")
+    rows = list(read_rows(file, name=file.name))
+    stories = list(protocol.read(row for row in rows if isinstance(row, SourceRow)))
+    items = 2 * (6 if protocol.name == "human-performance" else 1)  # a template gives six conditions
+    assert len(stories) == items
+    assert not [problem for problem in (*rows, *stories) if isinstance(problem, Problem)]
 
 
 def test_lint_findings_by_kind_with_examples(boss: Client) -> None:
@@ -161,9 +157,9 @@ def test_lint_findings_by_kind_with_examples(boss: Client) -> None:
     assert "Line 2, twin_sev1:" in page
 
 
-def test_an_upload_has_a_bounded_size(monkeypatch: Any) -> None:
-    from dashboard.settings.forms import UploadForm
-
+def test_a_file_that_is_too_large_or_missing_is_refused_at_once(
+    boss: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def errors(size: int) -> dict[str, Any]:
         upload = SimpleUploadedFile("x.jsonl", b"x" * size)
         return dict(UploadForm({"role": "main"}, MultiValueDict({"file": [upload]})).errors)
@@ -172,11 +168,6 @@ def test_an_upload_has_a_bounded_size(monkeypatch: Any) -> None:
     monkeypatch.setattr(UploadForm, "most_mb", 1)
     assert errors(1_000_000) == {}
     assert errors(1_000_001) == {"file": ["The file is larger than 1 MB."]}
-
-
-def test_a_file_that_is_too_large_or_missing_is_refused_at_once(boss: Client, monkeypatch: Any) -> None:
-    from dashboard.settings.forms import UploadForm
-
     monkeypatch.setattr(UploadForm, "most_mb", 0)
     response = upload(boss, [builders.story_row(1)])
     assert response.status_code == 422
@@ -188,8 +179,8 @@ def test_a_file_that_is_too_large_or_missing_is_refused_at_once(boss: Client, mo
 def test_another_studys_report_is_not_there(boss: Client) -> None:
     builders.make_study("other", stories=1)
     job = StoryImport.objects.get(study__slug="other")
-    assert boss.get(f"{ADDRESS}{job.pk}/").status_code == 404
-    assert boss.get(f"{ADDRESS}{job.pk}/problems.csv").status_code == 404
+    for page in ("", "problems.csv"):
+        assert boss.get(f"{ADDRESS}{job.pk}/{page}").status_code == 404
 
 
 def test_the_example_on_the_page_can_be_imported_for_the_test(boss: Client) -> None:
@@ -203,3 +194,4 @@ def test_the_example_on_the_page_can_be_imported_for_the_test(boss: Client) -> N
     boss.post(report, {"decision": "import"})
     work()
     assert "/qualification/new/" in boss.get(report).content.decode()
+    assert set(Story.objects.values_list("role", flat=True)) == {Story.Role.QUALIFICATION}

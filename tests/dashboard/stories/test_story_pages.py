@@ -79,8 +79,15 @@ def test_the_verdicts_are_those_of_the_filter(study: Study) -> None:
         assert len(ids(study, verdict=outcome)) == getattr(counts, outcome) > 0
 
 
-@pytest.mark.parametrize("window", [1, 3, 8, 100])
-@pytest.mark.parametrize("page", [1, 3, 50])
+@pytest.mark.parametrize(
+    ("page", "window"),
+    [(1, 3), (3, 1), (50, 100)]
+    + [
+        pytest.param(page, window, marks=pytest.mark.torture)
+        for page in (1, 3, 50)
+        for window in (1, 3, 8, 100)
+    ],
+)
 def test_every_story_is_on_one_page_whatever_is_looked_for(
     study: Study, page: int, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,28 +263,15 @@ def file_of(client: Client, address: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
 
 
-def test_an_id_that_no_story_can_have_leads_nowhere(researcher: Client, study: Study) -> None:
-    assert researcher.get("/studies/main/stories/a%00b/").status_code == 404
-
-
-def test_a_story_that_is_not_there_is_not_found(researcher: Client, study: Study) -> None:
-    assert researcher.get("/studies/main/stories/none/").status_code == 404
-
-
-@pytest.mark.parametrize("search", [{}, {"scenario": ODD}, {"lint": "any"}, {"verdict": "kept"}])
 def test_the_list_costs_the_same_however_long_it_is(
-    researcher: Client,
-    study: Study,
-    search: dict[str, str],
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    researcher: Client, study: Study, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    def ask() -> Any:
-        with django_assert_max_num_queries(QUERIES_OF_THE_LIST):
-            return researcher.get("/studies/main/stories/", search)
-
-    ask()
+    searches: list[dict[str, str]] = [{}, {"scenario": ODD}, {"lint": "any"}, {"verdict": "kept"}]
+    researcher.get("/studies/main/stories/")
     builders.import_rows(study, [builders.story_row(n, scenario_name=ODD) for n in range(20, 90)])
-    assert ask().status_code == 200
+    for search in searches:
+        with django_assert_max_num_queries(QUERIES_OF_THE_LIST):
+            assert researcher.get("/studies/main/stories/", search).status_code == 200
 
 
 def test_the_page_of_a_story_costs_the_same_however_many_voted(
@@ -296,7 +290,7 @@ def test_a_story_of_every_role_has_a_page_however_many_answered_it(
     if role == Story.Role.CHECK:
         builders.import_rows(study, [builders.story_row(n) for n in range(20, 40)])
         builders.add_checks(study, count=1, every=5)
-        for person in builders.qualified(study, 5):
+        for person in builders.qualified(study, 3):
             builders.work_through(person, 5, on_checks=builders.answers(q1="no"))
     elif role == Story.Role.QUALIFICATION:
         builders.make_round(study)
@@ -316,7 +310,7 @@ def test_a_story_of_every_role_has_a_page_however_many_answered_it(
     assert ("A hidden check:" in page) == (reverse("dashboard:hidden_check", args=["main", story.pk]) in page)
     assert ("A hidden check:" in page) == (role == Story.Role.CHECK)
     if role == Story.Role.CHECK:
-        assert story.assignments.filter(state="submitted").count() == 5
+        assert story.assignments.filter(state="submitted").count() == 3
         assert not response.context["reasons"]
 
 
@@ -352,17 +346,11 @@ def test_stories_are_read_and_searched_as_text(researcher: Client, study: Study)
 
 
 def test_one_story_leads_to_the_next_one_that_matches(researcher: Client, study: Study) -> None:
-    for search in (
-        {},
-        {"verdict": "dropped"},
-        {"text": "gravel"},
-        {"verdict": "incomplete"},
-        {"scenario": ODD},
-    ):
+    for search in ({"scenario": ODD}, {"verdict": "dropped"}):
         matching = everything(study, **search)
         assert len(matching) > 2
-        for place, story_id in enumerate(matching):
-            context = researcher.get(f"/studies/main/stories/{story_id}/", search).context
+        for place in (0, 1, len(matching) - 1):
+            context = researcher.get(f"/studies/main/stories/{matching[place]}/", search).context
             nearby = [context["previous"], context["next"]]
             assert nearby == [matching[place - 1] if place else "", *matching[place + 1 : place + 2], ""][:2]
 

@@ -11,7 +11,8 @@ import re
 import socket
 import threading
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -79,6 +80,16 @@ class MTurkDouble:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """After this block, the platform is as it was before it."""
+        known = self.world.state()
+        yield
+        with self.world.lock:
+            self.world.put_back(known)
+        self.faults = Faults(self.faults.seed)
+        self.calls.clear()
 
     def answer(self, operation: str, params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
         """Carry out one call of the API: status and body, or None when the connection is to be dropped."""

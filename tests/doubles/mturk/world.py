@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import string
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
+from typing import Any
 
 from tests.doubles.mturk import errors, fees
 from tests.doubles.mturk.events import Post
@@ -71,6 +73,14 @@ class World:
 
     def now(self) -> datetime:
         return self.clock.now()
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of everything that is known, which :meth:`put_back` takes."""
+        known = {name: value for name, value in vars(self).items() if name != "lock"}
+        return copy.deepcopy(known, {id(self): self})
+
+    def put_back(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def new_id(self, first: str = "3", length: int = 29) -> str:
         """An id as MTurk writes them: upper case letters and digits."""

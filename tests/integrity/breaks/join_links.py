@@ -1,4 +1,4 @@
-"""The ways to break what is promised about links, addresses and visits (see ``breaks.core``)."""
+"""The ways to break what is promised about links, addresses and visits."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.dashboard.worlds import World
-from tests.integrity.breaks.core import forget, full_story_offered, sql
+from tests.integrity.breaks.core import forget, sql
+from tests.integrity.breaks.slots import full_story_offered
 
 
 def excluded_by_nothing(world: World) -> None:
@@ -76,6 +77,35 @@ def adjudication_not_logged(world: World) -> None:
     forget("story_adjudicated")
 
 
+REVISE = """WITH old AS (UPDATE annotation_story SET is_old_version = true, has_free_slot = false
+    WHERE id = %(full)s RETURNING id)
+INSERT INTO annotation_storyrevision (before_id, after_id, reason, at)
+SELECT old.id, %(free)s, 'shorter', now() FROM old"""
+
+
+def old_version_of_nothing(world: World) -> None:
+    sql("UPDATE annotation_story SET is_old_version = true WHERE id = %(id)s", id=world.full.pk)
+
+
+def revised_story_still_offered(world: World) -> None:
+    revision_not_logged(world)
+    sql("UPDATE annotation_story SET is_old_version = false WHERE id = %(id)s", id=world.full.pk)
+
+
+def revision_of_another_core(world: World) -> None:
+    sql(REVISE, full=world.full.pk, free=world.free.pk)
+
+
+def revision_not_logged(world: World) -> None:
+    sql(
+        "UPDATE annotation_story SET core_id = (SELECT core_id FROM annotation_story WHERE id = %(full)s) "
+        "WHERE id = %(free)s",
+        full=world.full.pk,
+        free=world.free.pk,
+    )
+    revision_of_another_core(world)
+
+
 REVIEW_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (excluded_by_nothing, "excluded_vote_has_its_exclusion", set()),
     (displaced_by_nothing, "displaced_vote_was_excluded_once", set()),
@@ -88,4 +118,12 @@ REVIEW_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (spot_check_not_logged, "spot_check_is_in_the_log", set()),
     (sample_not_logged, "sample_is_in_the_log", set()),
     (adjudication_not_logged, "adjudication_is_in_the_log", set()),
+    (old_version_of_nothing, "old_version_is_revised_once", set()),
+    (
+        revised_story_still_offered,
+        "old_version_is_revised_once",
+        {"revision_is_in_the_log", "story_is_as_imported"},
+    ),
+    (revision_of_another_core, "versions_share_study_and_core", {"revision_is_in_the_log"}),
+    (revision_not_logged, "revision_is_in_the_log", {"story_is_as_imported"}),
 ]

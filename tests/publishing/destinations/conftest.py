@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import huggingface_hub.constants
 import pytest
 
-from publishing.destinations.base import Package, package
-from publishing.files.directory import DirectoryWriter
-from tests.publishing.destinations.hub import Hub
+from publishing.destinations.base import Package
+from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts, verify
+from tests.publishing.destinations.hub import TOKEN, Hub
+from tests.publishing.destinations.store import Store
 
 _numbers = count(1)
 
@@ -39,14 +41,21 @@ def make_package(tmp_path: Path) -> Callable[..., Package]:
         writer.write("parquet/story-data/test.parquet", Random(number).randbytes(big))
         if number == 1:
             writer.write("only-in-the-first.json", b"{}\n")
-        manifest_sha256 = writer.finish()
-        return package(
-            folder,
-            slug="pilot",
-            number=number,
-            rehearsal=False,
-            manifest_sha256=manifest_sha256,
-            earlier=[other.directory for other in earlier],
-        )
+        writer.finish()
+        files = (*verify(folder)[0], file_facts(folder, MANIFEST))
+        return Package(folder, "pilot", number, False, files, tuple(other.manifest for other in earlier))
 
     return make
+
+
+@pytest.fixture
+def at_store(store: Store, settings: Any) -> Store:
+    settings.S3_ENDPOINT_URL = store.url
+    return store
+
+
+@pytest.fixture
+def at_hub(hub: Hub, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    settings.HF_ENDPOINT = hub.url
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return hub

@@ -1,23 +1,13 @@
-"""``manage.py deposit_release``: what it records, prints and refuses, and that kills do no harm."""
+"""``manage.py deposit_release``: what it records, prints and refuses."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
-import huggingface_hub.constants
 import pytest
-from django.conf import settings as django_settings
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
@@ -27,8 +17,8 @@ from annotation.models import Event
 from publishing.actions import releases
 from publishing.models import Deposit, Release
 from tests import builders
-from tests.publishing.conftest import published_small
-from tests.publishing.destinations.faults import Matches, drop, method_is
+from tests.publishing.destinations.depositing import md5s, objects, on_disk, run
+from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.hub import TOKEN, Hub
 from tests.publishing.destinations.store import Store
 from tests.publishing.support import published
@@ -38,65 +28,6 @@ pytestmark = [
     pytest.mark.usefixtures("releases_root"),
     pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
 ]
-
-CHILD = """
-import json, os, sys
-import django
-django.setup()
-from django.core.management import call_command
-from publishing.management.commands import deposit_release
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        call_command("deposit_release", *json.loads(line), stdout=sys.stderr, stderr=sys.stderr)
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-"""Starts the command in a process of its own, again and again, without loading everything again."""
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of the command run in this process."""
-    out, err = StringIO(), StringIO()
-    try:
-        call_command("deposit_release", *arguments, stdout=out, stderr=err)
-    except CommandError as error:
-        return error.returncode, out.getvalue(), f"{err.getvalue()}{error}"
-    return 0, out.getvalue(), err.getvalue()
-
-
-@pytest.fixture
-def release(releases_root: Path) -> Release:
-    return published_small()
-
-
-@pytest.fixture
-def at_store(store: Store, settings: Any) -> Store:
-    settings.S3_ENDPOINT_URL = store.url
-    return store
-
-
-@pytest.fixture
-def at_hub(hub: Hub, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Hub:
-    settings.HF_ENDPOINT = hub.url
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    return hub
-
-
-def objects(store: Store, bucket: str, prefix: str) -> dict[str, str]:
-    """The MD5 of every object below a prefix, by path (the ETag of one that came in one piece)."""
-    listed = store.client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/").get("Contents", ())
-    return {entry["Key"].removeprefix(f"{prefix}/"): entry["ETag"].strip('"') for entry in listed}
-
-
-def md5s(files: dict[str, bytes]) -> dict[str, str]:
-    return {path: hashlib.md5(content, usedforsecurity=False).hexdigest() for path, content in files.items()}
-
-
-def on_disk(release: Release) -> dict[str, bytes]:
-    found = release.directory
-    return {str(path.relative_to(found)): path.read_bytes() for path in found.rglob("*") if path.is_file()}
 
 
 def events(release: Release) -> list[str]:
@@ -278,124 +209,3 @@ def test_the_database_takes_no_secret_and_no_half_said_state(release: Release) -
         with pytest.raises(IntegrityError), transaction.atomic():
             Deposit.objects.create(release=release, **row)
     Deposit.objects.create(release=release, kind="s3", place="s3://bucket/p", requested_at=now, **whole)
-
-
-# Kills
-
-
-class Children:
-    """Runs the command in processes that can be killed."""
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", CHILD],
-            env=environment | {"DJANGO_SETTINGS_MODULE": "tomannot.settings"},
-            cwd=django_settings.BASE_DIR,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        self._child = 0
-        self._known = threading.Event()
-
-    def run(self, *arguments: str) -> int:
-        """The exit code; of a killed process, minus the signal."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._known.clear()
-        print(json.dumps(arguments), file=self._process.stdin, flush=True)
-        self._child = int(self._process.stdout.readline())
-        self._known.set()
-        return int(self._process.stdout.readline())
-
-    def kill(self) -> None:
-        """SIGKILL the command that is running: nothing in it is tidied up."""
-        assert self._known.wait(30)
-        os.kill(self._child, signal.SIGKILL)
-        drop()
-
-    def close(self) -> None:
-        self._process.communicate(timeout=30)
-
-
-@pytest.fixture
-def children(
-    child_environment: dict[str, str], releases_root: Path, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Children]]:
-    started: list[Children] = []
-
-    def start(**more: str) -> Children:
-        environment = {**child_environment, **os.environ, "RELEASES_ROOT": str(releases_root), **more}
-        started.append(Children(environment | {"DATABASE_URL": child_environment["DATABASE_URL"]}))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.close()
-
-
-S3_KILLS: dict[str, tuple[Matches, int, bool]] = {
-    "in the middle": (method_is("PUT"), 9, True),
-    "all is there but MANIFEST": (method_is("PUT", "/MANIFEST"), 1, False),
-    "MANIFEST has come, nobody knows": (method_is("PUT", "/MANIFEST"), 1, True),
-    "it is being compared": (method_is("HEAD", "/README.md"), 1, False),
-}
-HUB_KILLS: dict[str, tuple[Matches, int, bool]] = {
-    "the repository is made": (method_is("POST", "/create"), 1, True),
-    "big files are arriving": (method_is("POST", "/batch"), 1, True),
-    "before the commit": (method_is("POST", "/commit/main"), 1, False),
-    "the commit is there, nobody knows": (method_is("POST", "/commit/main"), 1, True),
-    "before the tag": (lambda method, path: method == "POST" and "/tag/" in path, 1, False),
-    "the tag is there, nobody knows": (lambda method, path: method == "POST" and "/tag/" in path, 1, True),
-}
-
-FEW_S3_KILLS = ("all is there but MANIFEST", "MANIFEST has come, nobody knows")
-FEW_HUB_KILLS = ("big files are arriving", "before the commit", "the commit is there, nobody knows")
-LONG = pytest.mark.torture
-
-
-@pytest.mark.parametrize(
-    "points", [pytest.param(FEW_S3_KILLS, id="few"), pytest.param(tuple(S3_KILLS), id="all", marks=LONG)]
-)
-def test_a_kill_at_any_instant_leaves_none_or_all_in_a_bucket_and_running_again_completes_it(
-    release: Release, at_store: Store, bucket: str, children: Callable[..., Children], points: tuple[str, ...]
-) -> None:
-    child = children(S3_ENDPOINT_URL=at_store.url)
-    whole = md5s(on_disk(release))
-    for number, point in enumerate(points):
-        matches, nth, late = S3_KILLS[point]
-        place = f"s3://{bucket}/kill/{number}"
-        at_store.faults.clear()
-        (at_store.faults.after if late else at_store.faults.before)(matches, child.kill, nth=nth)
-        assert child.run("small", "1", "--to", place) == -signal.SIGKILL, point
-        seen = objects(at_store, bucket, f"kill/{number}")
-        assert "MANIFEST" not in seen or seen == whole, point
-        assert Deposit.objects.get(place=place).state == "uploading", point
-        code, _, err = run("small", "1", "--to", place)
-        assert code == 0, f"{point}: {err}"
-        assert objects(at_store, bucket, f"kill/{number}") == whole, point
-        assert Deposit.objects.get(place=place).state == "done", point
-
-
-@pytest.mark.parametrize(
-    "points", [pytest.param(FEW_HUB_KILLS, id="few"), pytest.param(tuple(HUB_KILLS), id="all", marks=LONG)]
-)
-def test_a_kill_at_any_instant_leaves_none_or_all_on_the_hub_and_running_again_completes_it(
-    release: Release, at_hub: Hub, children: Callable[..., Children], points: tuple[str, ...]
-) -> None:
-    child = children(HF_ENDPOINT=at_hub.url, HF_HUB_DISABLE_XET="1")
-    assert huggingface_hub.constants.HF_HUB_DISABLE_XET
-    whole = on_disk(release)
-    for number, point in enumerate(points):
-        matches, nth, late = HUB_KILLS[point]
-        name = f"lab/kill-{number}"
-        at_hub.faults.clear()
-        (at_hub.faults.after if late else at_hub.faults.before)(matches, child.kill, nth=nth)
-        assert child.run("small", "1", "--to", f"huggingface:{name}") == -signal.SIGKILL, point
-        seen = at_hub.repositories[name].files("main").keys() - {".gitattributes"}
-        assert not seen or seen == whole.keys(), point
-        code, _, err = run("small", "1", "--to", f"huggingface:{name}")
-        assert code == 0, f"{point}: {err}"
-        repository = at_hub.repositories[name]
-        files = repository.files("v1")
-        assert {path: files[path] for path in files if path != ".gitattributes"} == whole, point
-        assert len(repository.commits) == 2, point
-        assert Deposit.objects.get(place=name).state == "done", point

@@ -10,16 +10,16 @@ from collections.abc import Callable
 
 import pytest
 
-from publishing.destinations.base import (
+from publishing.destinations.base import Package
+from publishing.destinations.hugging_face import HuggingFaceDataset
+from publishing.errors import (
     AccessRefused,
     Damaged,
     DestinationError,
-    Package,
     PlaceOccupied,
     Unreachable,
     WrongVisibility,
 )
-from publishing.destinations.hugging_face import HuggingFaceDataset
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.hub import GIT_ATTRIBUTES, SIGNATURE, TOKEN, Hub, Repository
 from tests.publishing.destinations.test_s3 import in_directory, quiet
@@ -42,20 +42,17 @@ def holds(repository: Repository, package: Package, revision: str = "main") -> b
     return repository.files(revision) == in_directory(package) | {".gitattributes": GIT_ATTRIBUTES}
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_one_commit_has_the_directory_byte_for_byte_and_a_tag(
-    hub: Hub, make_package: Make, public: bool
-) -> None:
+def test_one_commit_has_the_directory_byte_for_byte_and_a_tag(hub: Hub, make_package: Make) -> None:
     package = make_package()
-    done = place(hub, public=public).deposit(package, quiet)
+    done = place(hub).deposit(package, quiet)
     repository = hub.repositories["lab/pilot"]
-    assert repository.private is not public
+    assert repository.private
     assert holds(repository, package)
     assert repository.messages == ["initial commit", "Release 1 of pilot"]
     assert repository.tags == {"v1": repository.head}
     assert repository.big == {"parquet/story-data/test.parquet"}
     assert done == f"{hub.url}/datasets/lab/pilot/tree/v1"
-    place(hub, public=public).deposit(package, quiet)
+    place(hub).deposit(package, quiet)
     assert len(repository.commits) == 2
 
 
@@ -115,10 +112,18 @@ def test_who_can_read_is_never_a_surprise(hub: Hub, make_package: Make) -> None:
     assert len(hub.repositories["lab/pilot"].commits) == 1
 
 
-@pytest.mark.parametrize("late", [False, True])
+BREAKS = [
+    (method, ending, late)
+    for method, endings in {"POST": ("/create", "/batch", "/commit/main", "/tag/"), "GET": ("/refs",)}.items()
+    for ending in endings
+    for late in (False, True)
+]
+SOME_BREAKS = (("POST", "/create", True), ("POST", "/commit/main", False), ("POST", "/commit/main", True))
+
+
 @pytest.mark.parametrize(
-    ("method", "ending"),
-    [("POST", "/create"), ("POST", "/batch"), ("POST", "/commit/main"), ("POST", "/tag/"), ("GET", "/refs")],
+    ("method", "ending", "late"),
+    [pytest.param(*one, marks=() if one in SOME_BREAKS else pytest.mark.torture) for one in BREAKS],
 )
 def test_a_broken_connection_anywhere_leaves_nothing_half_and_the_next_try_completes_it(
     hub: Hub, make_package: Make, method: str, ending: str, late: bool

@@ -8,16 +8,9 @@ from typing import Any
 
 import pytest
 
-from publishing.destinations.base import (
-    AccessRefused,
-    Damaged,
-    Package,
-    PlaceOccupied,
-    Unreachable,
-    WrongPlace,
-    WrongVisibility,
-)
+from publishing.destinations.base import Package
 from publishing.destinations.s3 import S3Prefix
+from publishing.errors import AccessRefused, Damaged, PlaceOccupied, Unreachable, WrongPlace, WrongVisibility
 from tests.publishing.destinations.faults import drop, method_is
 from tests.publishing.destinations.store import Store
 
@@ -50,11 +43,9 @@ def place(store: Store, bucket: str, **options: Any) -> S3Prefix:
     return S3Prefix(f"s3://{bucket}/pilot/1", endpoint_url=store.url, **options)
 
 
-@pytest.mark.parametrize("knows_checksums", [True, False])
 def test_the_directory_is_there_byte_for_byte_and_manifest_came_last(
-    store: Store, bucket: str, make_package: Make, knows_checksums: bool
+    store: Store, bucket: str, make_package: Make
 ) -> None:
-    store.knows_checksums = knows_checksums
     package = make_package()
     planned = place(store, bucket).plan(package)
     assert (planned.upload, there(store, bucket)) == (package.files, {})
@@ -62,20 +53,15 @@ def test_the_directory_is_there_byte_for_byte_and_manifest_came_last(
     done = place(store, bucket).deposit(package, quiet)
     assert puts(store)[-1] == "MANIFEST"
     assert there(store, bucket) == in_directory(package)
-    assert done == f"{store.url}/{bucket}/pilot/1/MANIFEST"
-    store.faults.clear()
-    place(store, bucket).deposit(package, quiet)
-    assert puts(store) == []
-
-
-def test_each_object_states_its_hash_and_type(store: Store, bucket: str, make_package: Make) -> None:
-    package = make_package()
-    place(store, bucket).deposit(package, quiet)
     for file in package.files:
         head = store.client.head_object(Bucket=bucket, Key=f"pilot/1/{file.path}")
         assert head["Metadata"] == {"sha256": file.sha256}
     head = store.client.head_object(Bucket=bucket, Key="pilot/1/README.md")
     assert head["ContentType"] == "text/markdown; charset=utf-8"
+    assert done == f"{store.url}/{bucket}/pilot/1/MANIFEST"
+    store.faults.clear()
+    place(store, bucket).deposit(package, quiet)
+    assert puts(store) == []
 
 
 def test_a_cut_connection_is_named_and_the_rest_comes_with_the_next_try(
@@ -150,32 +136,37 @@ def test_an_object_that_was_changed_or_lost_afterwards_is_mended(
     assert there(store, bucket) == in_directory(package)
 
 
-@pytest.mark.parametrize("knows_checksums", [True, False])
+@pytest.fixture
+def _in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("publishing.destinations.s3.MULTIPART_FROM", 5 * MIB)
+
+
+@pytest.mark.usefixtures("_in_parts")
 def test_a_big_file_is_sent_in_parts_and_is_there_whole_or_not_at_all(
-    store: Store, bucket: str, make_package: Make, knows_checksums: bool
+    store: Store, bucket: str, make_package: Make
 ) -> None:
-    store.knows_checksums = knows_checksums
     package = make_package(big=17 * MIB)
     big = "parquet/story-data/test.parquet"
     store.faults.before(method_is("PUT", big), drop, nth=2)
     with pytest.raises(Unreachable):
-        place(store, bucket, multipart_from=5 * MIB).deposit(package, quiet)
+        place(store, bucket).deposit(package, quiet)
     assert big not in there(store, bucket)
     assert store.client.list_multipart_uploads(Bucket=bucket).get("Uploads", []) == []
     store.faults.clear()
-    place(store, bucket, multipart_from=5 * MIB).deposit(package, quiet)
+    place(store, bucket).deposit(package, quiet)
     assert puts(store).count("test.parquet") == 2
     assert there(store, bucket) == in_directory(package)
     assert place(store, bucket).plan(package).upload == ()
 
 
+@pytest.mark.usefixtures("_in_parts")
 def test_a_part_changed_on_its_way_is_refused(store: Store, bucket: str, make_package: Make) -> None:
     def garble() -> None:
         store.garble = True
 
     store.faults.before(method_is("PUT", "test.parquet"), garble)
     with pytest.raises(Damaged):
-        place(store, bucket, multipart_from=5 * MIB).deposit(make_package(big=17 * MIB), quiet)
+        place(store, bucket).deposit(make_package(big=17 * MIB), quiet)
     assert "MANIFEST" not in there(store, bucket)
 
 

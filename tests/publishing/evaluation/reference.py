@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, sqrt
+from operator import eq
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -48,22 +49,24 @@ class Reference:
         more = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
         return sum(more) / len(more), bootstrap([story["core_id"] for story in self.stories], more)
 
-    def votes(self, model: Path, key: str) -> dict[str, tuple[float, list[float]] | tuple[float, None]]:
-        """Leave one annotator out at a time, pair by pair."""
+    def votes(
+        self, model: Path, key: str, near: Callable[[Any, Any], float] = eq
+    ) -> dict[str, tuple[float, list[float]] | tuple[float, None]]:
+        """Leave one annotator out at a time, pair by pair; ``near`` is how much two answers agree."""
         votes = read(self.place / "annotations/votes.jsonl")
-        mine = {row["story_id"]: row[key] for row in read(model)}
+        mine = {row["story_id"]: row.get(key) for row in read(model)}
         complete = [*self.stories, *read(self.place / "annotations/dropped-stories.jsonl")]
         complete.sort(key=lambda story: story["story_id"])
         cores = [story["core_id"] for story in complete]
         theirs, models, close = [], [], []
         for story in complete:
-            given = [vote[key] for vote in votes if vote["story_id"] == story["story_id"]]
+            given = [vote.get(key) for vote in votes if vote["story_id"] == story["story_id"]]
             own, other, wins = [], [], []
             for place, answer in enumerate(given):
                 rest = given[:place] + given[place + 1 :]
-                own.append(sum(one == answer for one in rest) / len(rest))
-                other.append(sum(one == mine[story["story_id"]] for one in rest) / len(rest))
-                wins.append(other[-1] >= own[-1])
+                own.append(sum(near(one, answer) for one in rest) / len(rest))
+                other.append(sum(near(one, mine[story["story_id"]]) for one in rest) / len(rest))
+                wins.append(other[-1] >= own[-1] - 1e-12)
             theirs.append(sum(own) / len(own))
             models.append(sum(other) / len(other))
             close.append(sum(wins) / len(wins))

@@ -15,7 +15,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing import builder
 from publishing.facts import AskedQuestion
 from publishing.files import jsonl
@@ -152,7 +152,7 @@ def test_the_same_answers_give_the_same_bytes(whole: Path, people: Path, tmp_pat
 
 def test_it_is_verified(whole: Path) -> None:
     report = check_release(whole)
-    assert (report.shown, report.findings.unchecked) == ([], [])
+    assert (report.shown, report.unchecked) == ([], [])
 
 
 def other_answer(rows: list[dict[str, Any]]) -> None:
@@ -195,7 +195,7 @@ def test_answers_to_questions_that_changed_are_left_out(people: Path, tmp_path: 
     left = {row["story_id"] for row in read(tmp_path / "1" / VOTES)}
     assert len(left) == 3 * STORIES - 2  # its action and the judgment of it
     assert "s0001_aware" in left
-    assert check_release(tmp_path / "1").is_sound
+    assert check_release(tmp_path / "1", with_machine_validation=False).is_sound
     others = [pseudonymous(judged) for judged in crowd(60)[30:]]
     builder.build(tmp_path / "2", facts=FACTS, chunks=chunks_of(others), baseline=Baseline(people, DRAWN))
     assert not (tmp_path / "2" / "baseline").exists()

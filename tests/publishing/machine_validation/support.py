@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from publishing.files import jsonl
+from publishing.files.parquet import schema_of
 from publishing.files.rows import STORY_CONFIG, THEORY_OF_MIND, Layout, ReleasedStory, config_path
 from publishing.machine_validation import validate
-from tests.publishing.chunks import question_row
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,11 @@ def write(directory: Path, stories: Sequence[ReleasedStory], layout: Layout = TH
     """``story-data`` and the question sets of these stories; choices in every other question are swapped."""
     rows = [layout.story_row(story) for story in stories]
     _write(directory / config_path(STORY_CONFIG), (jsonl.line(row) for row in rows))
+    sides = [place % 2 == 0 for place in range(len(rows))]
     for question_set in layout.question_sets:
-        made = (
-            question_row(question_set, row, right_answer_first=place % 2 == 0)
-            for place, row in enumerate(rows)
-        )
-        _write(directory / config_path(question_set.config), (jsonl.line(row) for row in made))
+        columns = pa.RecordBatch.from_pylist(rows, schema_of(layout.story_columns))
+        _, lines = question_set.rows(columns, sides)
+        _write(directory / config_path(question_set.config), (line.encode() for line in lines.to_pylist()))
     return directory
 
 

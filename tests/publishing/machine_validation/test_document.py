@@ -56,8 +56,22 @@ def with_a_planted_word(generator: random.Random) -> tuple[str, str]:
     return f"{right} calmly", f"{wrong} loudly"
 
 
-def test_a_planted_word_is_found_by_every_way_of_holding_out(tmp_path: Path) -> None:
-    config = behavior(write_made(tmp_path, stories(60, with_a_planted_word)))
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The document of sixty stories, each with a word that gives the right answer away."""
+    return document(
+        write_made(tmp_path_factory.mktemp("planted"), stories(60, with_a_planted_word)), THEORY_OF_MIND
+    )
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty stories whose choices say nothing."""
+    return write_made(tmp_path_factory.mktemp("plain"), stories(60, nothing_to_see))
+
+
+def test_a_planted_word_is_found_by_every_way_of_holding_out(planted: dict[str, Any]) -> None:
+    config = planted["configs"]["behavior-qa"]
     for grouping in ("core_id", "entities", "scenario"):
         for given in INPUTS:
             score = config["by_group"][grouping][given]
@@ -79,42 +93,43 @@ def test_a_planted_word_is_found_by_every_way_of_holding_out(tmp_path: Path) -> 
     assert {config["cues"][0]["text"], config["cues"][1]["text"]} == {"calmly", "loudly"}
 
 
-def test_a_planted_word_is_warned_of_without_saying_that_a_model_used_it(tmp_path: Path) -> None:
-    made = document(write_made(tmp_path, stories(60, with_a_planted_word)), THEORY_OF_MIND)
-    (warning,) = [text for text in made["warnings"] if "linear model" in text]
+def test_a_planted_word_is_warned_of_without_saying_that_a_model_used_it(planted: dict[str, Any]) -> None:
+    (warning,) = [text for text in planted["warnings"] if "linear model" in text]
     assert warning.startswith("behavior-qa: ")
     assert "of the 60 questions" in warning
     assert "does not show that a model took it" in warning
 
 
-def test_without_a_cue_the_learner_is_about_chance_and_nothing_is_warned_of(tmp_path: Path) -> None:
-    made = document(write_made(tmp_path, stories(120, nothing_to_see)), THEORY_OF_MIND)
-    config = made["configs"]["behavior-qa"]
+def test_without_a_cue_nothing_is_warned_of_and_every_question_is_hard(plain: Path) -> None:
+    found = validate(plain, THEORY_OF_MIND)
+    config = found.document["configs"]["behavior-qa"]
     for grouping in ("core_id", "entities", "scenario"):
         for given in INPUTS:
             low, high = config["by_group"][grouping][given]["interval"]
             assert low <= 0.5 <= high, (grouping, given)
-    assert not [text for text in made["warnings"] if text.startswith("behavior-qa")]
+    assert not [text for text in found.document["warnings"] if text.startswith("behavior-qa")]
+    assert config["shortcuts"] == []
+    assert len(found.hard) == 60
 
 
 def test_over_many_releases_without_a_cue_the_learner_is_at_chance() -> None:
     """A single one can be off by chance; a leak would push all of them up."""
     accuracies = []
-    for seed in range(20):
+    for seed in range(10):
         questions = [
             Question(made.core, made.core, made.scenario, (), "", "", made.right, made.wrong, "A")
-            for made in stories(120, nothing_to_see, seed=seed)
+            for made in stories(100, nothing_to_see, seed=seed)
         ]
         counts, _ = learner.count(questions, learner.INPUTS["choice_only"])
         accuracies.append(learner.ranked_right(counts, groups.folds_by("core_id", questions)).mean())
-    assert 0.46 < mean(accuracies) < 0.54  # one has a standard deviation of 0.057
+    assert 0.44 < mean(accuracies) < 0.56  # one has a standard deviation of 0.06
 
 
 def test_severities_of_one_core_do_not_teach_one_another(tmp_path: Path) -> None:
     """Each core has a right and a wrong word of its own: known from its other stories, or not at all."""
     made = [
         Made(f"right{core}", f"wrong{core}", core=f"core {core}", scenario=f"scenario {core % 5}")
-        for core in range(20)
+        for core in range(10)
         for _ in range(3)
     ]
     apart = [Made(story.right, story.wrong, f"{story.core} {place}") for place, story in enumerate(made)]
@@ -163,8 +178,8 @@ def test_a_rule_that_holds_the_other_way_round_is_warned_of_the_other_way_round(
     assert "“the longer choice is right” holds for 100.0 % of the 30 questions" in warning
 
 
-def test_constant_answers_have_no_score_that_pretends_otherwise(tmp_path: Path) -> None:
-    made = document(write_made(tmp_path, stories(30, with_a_planted_word)), THEORY_OF_MIND)
+def test_constant_answers_have_no_score_that_pretends_otherwise(planted: dict[str, Any]) -> None:
+    made = planted
     for name, answer in (("mental-state-qa", "No"), ("judgment-qa", "Reasonable")):
         config = made["configs"][name]
         assert (config["constant_answer"], config["answer"]) == (True, answer)
@@ -271,8 +286,10 @@ sys.stdout.buffer.write(jsonl.document(validate(Path(sys.argv[1]), THEORY_OF_MIN
 """
 
 
+@pytest.mark.torture
 def test_the_same_files_give_the_same_bytes_in_any_process(tmp_path: Path) -> None:
-    place = write_made(tmp_path, stories(60, with_a_planted_word, per_core=3))
+    """Every run has the values and their order: test_verifying recomputes them in another process."""
+    place = write_made(tmp_path, stories(30, with_a_planted_word, per_core=3))
     here = jsonl.document(document(place, THEORY_OF_MIND))
     there = subprocess.run(  # this process has another seed, and as many threads as cores
         [sys.executable, "-c", AGAIN, str(place)],
@@ -307,20 +324,12 @@ def test_hard_questions_escape_every_rule_that_beats_chance_in_the_direction_in_
     assert [row["id"] for row in found.hard] == ["s0007_action", "s0009_action"]
 
 
-def test_without_a_shortcut_every_question_is_hard(tmp_path: Path) -> None:
-    found = validate(write_made(tmp_path, stories(120, nothing_to_see)), THEORY_OF_MIND)
-    assert found.document["configs"]["behavior-qa"]["shortcuts"] == []
-    assert len(found.hard) == 120
-
-
-def test_folds_are_dealt_anew_and_the_spread_is_theirs(tmp_path: Path) -> None:
-    made = stories(60, nothing_to_see)
-    place = write_made(tmp_path, made)
-    config = behavior(place)
+def test_folds_are_dealt_anew_and_the_spread_is_theirs(plain: Path) -> None:
+    config = behavior(plain)
     score = config["by_group"]["core_id"]["choice_only"]
-    sample = reading.read_stories(place)
+    sample = reading.read_stories(plain)
     groups.join_duplicates(sample)
-    asked = reading.read_questions(place, THEORY_OF_MIND.question_sets[1], sample)
+    asked = reading.read_questions(plain, THEORY_OF_MIND.question_sets[1], sample)
     counts, _ = learner.count(asked, learner.INPUTS["choice_only"])
     deals = [groups.folds_by("core_id", asked, number) for number in range(5)]
     assert len({deal.fold_of for deal in deals}) == 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from publishing.statistics.answered import ALL
 from publishing.statistics.intervals import STORIES_DRAWN, Bootstrap, ClusterBootstrap, wilson
-from publishing.statistics.labels import ALL
 from publishing.statistics.scored import AnsweredItem, accuracy
 
 RESAMPLES = STORIES_DRAWN.resamples

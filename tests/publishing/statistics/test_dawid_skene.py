@@ -33,9 +33,11 @@ def answers(classes: int, seed: int, items: int = 40) -> NDArray[np.int64]:
 
 
 @pytest.mark.parametrize(("classes", "seed"), [(2, 1), (3, 2)])
-def test_gives_what_crowd_kit_gives(classes: int, seed: int) -> None:
+def test_gives_what_crowd_kit_gives(classes: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("publishing.statistics.dawid_skene.ITERATIONS", 20)
+    monkeypatch.setattr("publishing.statistics.dawid_skene.TOLERANCE", -1)
     items, people, given = answers(classes, seed).T
-    estimate = dawid_skene(items, people, given, classes=classes, iterations=20, tolerance=-1)
+    estimate = dawid_skene(items, people, given, classes=classes)
     assert estimate.iterations == 20
     np.testing.assert_allclose(estimate.posteriors, REFERENCE[str(classes)], atol=1e-8)
 

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from annotation.protocols.base import Choice, Scored
+from annotation.protocols.base import Scored
+from annotation.protocols.questions import Choice
 from annotation.rules import majority
 from publishing.files.rows import CountedVote, Decision
-from publishing.statistics.labels import Answered, label_rows, match_count, strict_agreement, suggestions
+from publishing.statistics.answered import Answered
+from publishing.statistics.labels import label_rows, match_count, strict_agreement, suggestions
 
 BELIEFS = 390
 ALIKE = {

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 from publishing.statistics.agreement import NO_PAIR, NO_STORY, ONE_CATEGORY_CHOSEN, Pattern
-from publishing.statistics.intervals import Bootstrap
 from publishing.statistics.ratings import mean_of_item, ratings_of
 
 SCALE = ("1", "2", "3", "4", "5")
 Items = list[tuple[int, ...]]
 
 
-def document(items: Items, scale: tuple[str, ...] = SCALE, resamples: int = 200) -> dict:  # type: ignore[type-arg]
+def document(items: Items, scale: tuple[str, ...] = SCALE) -> dict:  # type: ignore[type-arg]
     patterns: Counter[Pattern] = Counter((tuple(map(str, item)),) for item in items)
-    return ratings_of(patterns, scale, Bootstrap(resamples))
+    return ratings_of(patterns, scale)
 
 
 def random_items(seed: int, votes: tuple[int, ...], scale: tuple[str, ...] = SCALE) -> Items:
@@ -54,12 +53,9 @@ def pair_by_pair(items: Items, scale: tuple[str, ...]) -> float:
 
 
 @pytest.mark.parametrize("scale", [SCALE, ("0", "1", "2", "3"), ("0", "1")])
-@pytest.mark.parametrize("votes", [(2,), (3,), (20,), (1, 2, 5)])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_estimates_equal_those_of_other_libraries(
-    seed: int, votes: tuple[int, ...], scale: tuple[str, ...]
-) -> None:
-    items = random_items(seed, votes, scale)
+@pytest.mark.parametrize("votes", [(2,), (20,), (1, 2, 5)])
+def test_estimates_equal_those_of_other_libraries(votes: tuple[int, ...], scale: tuple[str, ...]) -> None:
+    items = random_items(1, votes, scale)
     found = document(items, scale)
     every = [rating for item in items for rating in item]
     assert found["mean"] == pytest.approx(np.mean(every), abs=1e-9)
@@ -75,7 +71,7 @@ def test_estimates_equal_those_of_other_libraries(
 
 def test_intervals_are_those_of_drawing_items() -> None:
     items = random_items(6, (4,))[:10]
-    found = document(items, resamples=4000)["intervals"]
+    found = document(items)["intervals"]
     draw = np.random.default_rng(1)
     means = np.array([np.mean(item) for item in items])
     medians, levels = [], []
@@ -103,7 +99,7 @@ def test_undefined_estimates_are_null_with_the_reason() -> None:
 
 def test_an_interval_says_how_many_resamples_had_no_value() -> None:
     items: Items = [(1, 4, 4) if number < 4 else (4, 4, 4) for number in range(100)]
-    found = document(items, resamples=1000)
+    found = document(items)
     assert found["intervals"]["krippendorff_alpha_ordinal"] is not None
     assert set(found["undefined_resamples"]) == {"krippendorff_alpha_ordinal"}
     assert 5 <= found["undefined_resamples"]["krippendorff_alpha_ordinal"] <= 35  # (96/100)^100 = 0.017

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from annotation.protocols.base import Scored
-from publishing.statistics.labels import Answered
+from publishing.statistics.answered import Answered
 from publishing.statistics.scored import accuracy_by_kind, pairwise_f1
 
 KINDS = {"place": ("yes", "no"), "feeling": ("pos", "neu", "neg")}

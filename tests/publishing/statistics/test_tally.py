@@ -15,7 +15,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.rows import CountedVote, ReleasedStory
@@ -288,11 +288,11 @@ def test_it_is_plain_json_without_nan_and_with_at_most_ten_decimals() -> None:
 def test_patterns_alone_give_the_same_as_the_tally() -> None:
     given = forms(seed=8, stories=150)
     patterns: Counter[Pattern] = Counter((tuple(form["q1"] for form in votes),) for votes in given)
-    assert agreement_of(patterns, SCALES["q1"]).document() == document(judged(given))["agreement"]["q1"]
+    assert agreement_of(patterns, SCALES["q1"]) == document(judged(given))["agreement"]["q1"]
 
 
 def test_unanimous_stories_have_no_kappa_and_no_interval() -> None:
-    found = agreement_of({(("yes", "yes", "yes"),): 20}, ("yes", "no")).document()
+    found = agreement_of({(("yes", "yes", "yes"),): 20}, ("yes", "no"))
     assert (found["percent"], found["gwet_ac1"]) == (1, 1)
     assert (found["fleiss_kappa"], found["krippendorff_alpha"]) == (None, None)
     assert set(found["undefined"]) == {"fleiss_kappa", "krippendorff_alpha"}
@@ -301,7 +301,7 @@ def test_unanimous_stories_have_no_kappa_and_no_interval() -> None:
 
 
 def test_a_rare_disagreement_counts_the_resamples_without_it() -> None:
-    found = agreement_of({(("yes", "yes", "yes"),): 99, (("no", "yes", "yes"),): 1}, ("yes", "no")).document()
+    found = agreement_of({(("yes", "yes", "yes"),): 99, (("no", "yes", "yes"),): 1}, ("yes", "no"))
     assert found["fleiss_kappa"] is not None
     assert found["intervals"]["fleiss_kappa"] is None
     assert 300 < found["undefined_resamples"]["fleiss_kappa"] < 430  # (99/100)^100 = 0.366

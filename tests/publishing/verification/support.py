@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from annotation.protocols import get_protocol
-from annotation.protocols.base import Choice
+from annotation.protocols.questions import Choice
 from publishing.facts import AskedQuestion
 from publishing.files import jsonl
 from publishing.files.directory import MANIFEST, file_facts

@@ -150,8 +150,8 @@ def test_only_those_who_may_see_the_hits_and_groups_are_given_once(
 def test_work_is_listed_from_all_pages_with_its_author_and_receipt(
     double: MTurkDouble, turk: MechanicalTurk
 ) -> None:
-    kind, hit = posted(double, turk, seats=130)
-    works = [handed_in(double, hit, f"r{number}") for number in range(120)]
+    kind, hit = posted(double, turk, seats=103)
+    works = [handed_in(double, hit, f"r{number}") for number in range(102)]
     held = double.crowd.accept(hit, double.crowd.hire().worker_id)
     turk.approve(works[0].assignment_id, person=works[0].worker_id)
     turk.reject(works[1].assignment_id, person=works[1].worker_id, reason="Empty.")
@@ -335,7 +335,7 @@ def test_the_balance_and_strangers(double: MTurkDouble, turk: MechanicalTurk) ->
 def test_a_campaign_comes_out_even_though_every_fifth_call_goes_wrong(seed: int) -> None:
     with MTurkDouble(seed=seed, fault_rate=0.2) as double:
         turk: Marketplace = marketplace_for(double)
-        wanted = offer(seats=60)
+        wanted = offer(seats=30)
         qualified = insist(lambda: turk.ensure_group(Group.QUALIFIED, reference="s"))
         kind = insist(lambda: turk.prepare(wanted))
         asked = [request(double, number, seats) for number, seats in enumerate(wanted.postings, 1)]
@@ -349,7 +349,7 @@ def test_a_campaign_comes_out_even_though_every_fifth_call_goes_wrong(seed: int)
         double.faults.rate = 0
         charges = Counter((row.kind, row.assignment_id) for row in double.world.charges.values())
 
-        assert len(set(hits)) == len(hits) == len(double.world.hits.values()) == 20
+        assert len(set(hits)) == len(hits) == len(double.world.hits.values()) == 10
         assert set(charges) == {(kind, work.assignment_id) for work in works for kind in ("reward", "bonus")}
         assert set(charges.values()) == {1}
         bonuses = len(works) * Decimal("0.48")

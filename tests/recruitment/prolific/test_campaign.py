@@ -74,12 +74,16 @@ class Campaigns(Lab):
             now = self.platform.clock.now()
             for campaign in campaigns:
                 again(partial(actions.reconcile, campaign=reload(campaign), marketplace=platform, now=now))
-            for payment in actions.due_payments(now=now):
+            payments = list(actions.payment_delivery.due_payments(now=now))
+            for payment in payments:
                 with unreachable_is_later():
-                    actions.send_payment(payment_id=payment, marketplace=platform, now=now)
-            for grant in actions.due_grants(now=now):
-                again(partial(actions.send_grant, grant_id=grant, marketplace=platform, now=now))
+                    actions.payment_delivery.send_payment(payment_id=payment, marketplace=platform, now=now)
+            grants = list(actions.grants.due_grants(now=now))
+            for grant in grants:
+                again(partial(actions.grants.send_grant, grant_id=grant, marketplace=platform, now=now))
             self.double.settle()
+            if not (payments or grants or self.double.faults.rate):
+                return
 
 
 def again(ask: Any) -> Any:
@@ -98,9 +102,10 @@ def unreachable_is_later() -> Iterator[None]:
 
 
 @pytest.fixture(
-    params=[pytest.param(0, id="no faults", marks=pytest.mark.torture), pytest.param(1, id="faults")]
+    params=[pytest.param(0, id="no faults"), pytest.param(1, id="faults", marks=pytest.mark.torture)]
 )
 def lab(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaigns]:
+    """With a Prolific that does what it is asked; in the long form, every fifth request goes wrong."""
     keys_of.cache_clear()
     with ProlificDouble(seed=request.param) as double:
         account = {
@@ -138,7 +143,7 @@ def take_test(lab: Campaigns, person: str, campaign: Campaign, **answers: str) -
 def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None:
     tests = lab.publish_campaign("test")
     stories = lab.publish_campaign("stories", seats=6)
-    passes = [lab.double.join() for _person in range(3)]
+    passes = [lab.double.join() for _person in range(2)]
     fails, leaves = lab.double.join(), lab.double.join()
     assert lab.double.sees(passes[0]) == [tests.remote_id]
     for person in passes:
@@ -148,15 +153,10 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
     lab.double.give_back(left)
     lab.double.settle()
     lab.sweep(tests)
-    assert lab.paid("reward") == [50] * 4
-    assert [lab.double.sees(person) for person in (*passes, fails, leaves)] == [
-        [stories.remote_id],
-        [stories.remote_id],
-        [stories.remote_id],
-        [],
-        [],
-    ]
-    assert Grant.objects.filter(kind="qualified", state="done").count() == 3
+    assert lab.paid("reward") == [50] * 3
+    seen = [lab.double.sees(person) for person in (*passes, fails, leaves)]
+    assert seen == [[stories.remote_id], [stories.remote_id], [], []]
+    assert Grant.objects.filter(kind="qualified", state="done").count() == 2
     assert WorkSession.objects.get(visit__remote_id=left).state == WorkSession.State.DOUBTED
 
     submissions = []
@@ -167,16 +167,15 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
         hand_in(lab, submission, browser)
         submissions.append(submission)
     votes = Vote.objects.filter(assignment__story__role=Story.Role.MAIN)
-    assert votes.count() == 6
+    assert votes.count() == 4
     assert not Assignment.objects.filter(
         state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN
     ).exists()
     lab.double.settle()
     lab.sweep(stories)
-    assert (
-        Assignment.objects.filter(state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN).count() == 6
-    )
-    assert lab.paid("reward") == [50] * 7
+    counted = Assignment.objects.filter(state=Assignment.State.SUBMITTED, story__role=Story.Role.MAIN)
+    assert counted.count() == 4
+    assert lab.paid("reward") == [50] * 5
     assert Mismatch.objects.count() == 0
 
     work = Submission.objects.get(remote_id=submissions[0])
@@ -186,13 +185,15 @@ def test_who_passes_is_let_in_and_everybody_is_paid_once(lab: Campaigns) -> None
     for _day in range(3):
         lab.sweep(stories)
         lab.platform.clock.advance(hours=13)
+        if not Payment.objects.exclude(state__in=["done", "failed"]).exists():
+            break
     bonuses = Payment.objects.filter(kind=Payment.Kind.BONUS)
     done = bonuses.filter(state=Payment.State.DONE).count()
     assert done + bonuses.filter(state=Payment.State.FAILED, problem__contains="a day").count() == 2
     assert lab.paid("bonus") == [20] * done
     assert_books_agree(sum((Decimal(entry.cents) for entry in lab.platform.ledger), Decimal(0)) / 100)
     assert not Payment.objects.exclude(state__in=["done", "failed"]).exists()
-    spent = 7 * Decimal("0.70") + done * Decimal("0.28")
+    spent = 5 * Decimal("0.70") + done * Decimal("0.28")
     for campaign in (tests, stories):
         actions.end_campaign(campaign=campaign, by=None, now=now)
         again(partial(actions.carry_out, campaign=campaign, marketplace=lab.prolific, now=now))
@@ -264,34 +265,25 @@ def test_a_signature_is_enough_and_where_there_are_signatures_nothing_else_is(
     assert lab.double.seen[-1] == f"GET /api/v1/submissions/{theirs.submission}/"
 
 
-def test_a_study_that_is_paused_or_stopped_there_is_said_to_be(lab: Campaigns) -> None:
+def test_a_study_that_is_paused_there_is_said_to_be_and_resumed_from_here(lab: Campaigns) -> None:
     tests = lab.publish_campaign("test")
     lab.double.faults.rate = 0.0  # a list that is old is mended by the next sweep
-    lab.sweep(tests)
-    assert reload(tests).platform_offer == ""
-    for action, said in (("PAUSE", "paused"), ("START", ""), ("STOP", "over")):
+
+    def offer_after(action: str) -> str:
         path = f"/studies/{tests.remote_id}/transition/"
         lab.prolific.client.post(path, {"action": action}, repeatable=True)
         lab.double.settle()
         lab.sweep(tests)
         found = reload(tests)
-        assert (found.platform_offer, found.platform_offer_since is None, found.state) == (
-            said,
-            not said,
-            "live",
-        )
+        assert found.state == "live"
+        assert (found.platform_offer_since is None) == (found.platform_offer == "")
+        return found.platform_offer
 
-
-def test_what_was_paused_there_is_resumed_from_here(lab: Campaigns) -> None:
-    tests = lab.publish_campaign("test")
-    lab.double.faults.rate = 0.0
-    lab.prolific.client.post(f"/studies/{tests.remote_id}/transition/", {"action": "PAUSE"}, repeatable=True)
-    lab.double.settle()
-    lab.sweep(tests)
-    now = lab.platform.clock.now()
-    asked = actions.resume_campaign(campaign=reload(tests), by=None, now=now)
+    assert offer_after("PAUSE") == "paused"
+    asked = actions.resume_campaign(campaign=reload(tests), by=None, now=lab.platform.clock.now())
     assert asked.platform_offer == "", "what it said before says nothing any more"
-    actions.carry_out(campaign=asked, marketplace=lab.prolific, now=now)
+    actions.carry_out(campaign=asked, marketplace=lab.prolific, now=lab.platform.clock.now())
     lab.double.settle()
     lab.sweep(tests)
     assert (reload(tests).platform_offer, lab.platform.studies[tests.remote_id].status) == ("", "ACTIVE")
+    assert offer_after("STOP") == "over"

@@ -82,7 +82,7 @@ def test_the_pay_is_measured_against_the_time_that_people_took() -> None:
     assert pay_warning(Decimal("2.00"), "GBP", 1200) == ""  # 6 pounds an hour
     assert "5.99 GBP" in pay_warning(Decimal("2.00"), "GBP", 1201)
     assert "7.20 USD" in pay_warning(Decimal("2.00"), "USD", 1000)
-    assert pay_warning(Decimal("0.01"), "GBP", None) == ""
+    assert pay_warning(Decimal("0.01"), "GBP", 0) == ""
     assert "5.99 GBP" in platform_named("prolific").pay_warning(Decimal("2.00"), "GBP", 1201)
     assert platform_named("mturk").pay_warning(Decimal("0.01"), "GBP", 1201) == ""
     assert cents(Decimal("19.99")) == 1999

@@ -33,9 +33,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("client")]
 LESS = {"screen_out_reward": Decimal("0.30")}
 LEAVING: dict[str, Callable[[Enrollment], object]] = {
     "withdrawn": lambda person: annotation_actions.withdraw(enrollment=person, now=timezone.now()),
-    "suspended": lambda person: annotation_actions.suspend(
-        enrollment=person, by=None, now=timezone.now(), reason="Please wait."
-    ),
     "erased": lambda person: annotation_actions.forget(annotator=person.annotator, now=timezone.now()),
     "asked once more": lambda person: annotation_actions.reset_test(
         enrollment=person, asks_consent=False, by=None, now=timezone.now(), reason="The key was wrong."
@@ -44,7 +41,7 @@ LEAVING: dict[str, Callable[[Enrollment], object]] = {
 
 
 @pytest.fixture(
-    params=[pytest.param(0, id="no faults", marks=pytest.mark.torture), pytest.param(3, id="faults")]
+    params=[pytest.param(0, id="no faults"), pytest.param(3, id="faults", marks=pytest.mark.torture)]
 )
 def campaigns(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaigns]:
     keys_of.cache_clear()
@@ -60,6 +57,7 @@ def campaigns(request: pytest.FixtureRequest, settings: Any) -> Iterator[Campaig
         yield Campaigns(double)
 
 
+@pytest.mark.parametrize("campaigns", [pytest.param(3, id="faults")], indirect=True)
 def test_whoever_fails_is_paid_the_smaller_reward_and_their_place_is_free_again(campaigns: Campaigns) -> None:
     tests = campaigns.publish_campaign("test", seats=2, **LESS)
     passes, fails, next_one = (campaigns.double.join() for _person in range(3))
