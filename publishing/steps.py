@@ -1,9 +1,11 @@
 """The steps of a build and the reports about them. Pure."""
 
 import enum
-from collections.abc import Callable, Generator, Iterable, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+Item = TypeVar("Item")
 Rows = TypeVar("Rows", bound=Sized)
 
 
@@ -33,3 +35,12 @@ def reported(chunks: Iterable[Rows], report: Report, stage: Stage, total: int | 
         yield chunk
         done += len(chunk)
         report(stage, done, total)
+
+
+def ahead(items: Iterator[Item]) -> Generator[Item]:
+    """Yield the items unchanged, each next one made in a thread while the one before is used."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item

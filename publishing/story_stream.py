@@ -9,7 +9,7 @@ that there is no object for each.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -55,29 +55,33 @@ if TYPE_CHECKING:
 _ANSWERS, _PARTS = "\x1e", "\x1f"
 """Separators between the answers of a vote and the parts of an answer, which no key and no words contain."""
 _COUNTS_AGAINST = "!"
-_AT_ONCE = 500
-"""Stories that are fetched at once, and whose votes become columns together."""
+_FETCHED = 50
+"""Stories that are fetched at once: about as many as the server can send without waiting."""
+_AT_ONCE = 10 * _FETCHED
+"""Stories whose votes become columns together."""
 _REMEMBERED = 4096
 """Cached combinations of answers; most votes repeat a few."""
+Fetched = tuple[Any, ...]
+"""A row of the statement."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"
 
-_STORY_COLUMNS = ("pk", "text_hash", *IMPORTED)
+_STORY_COLUMNS = ("text_hash", *IMPORTED)
 
 _STATEMENT = """
 SELECT story.*, coalesce(judged.votes, '')
-FROM ({stories}) AS story (pk, text_hash, story_id, {others}, is_old_version)
+FROM ({stories}) AS story ({columns}, is_old_version)
 LEFT JOIN (
-    SELECT story, string_agg(
+    SELECT story COLLATE "C", string_agg(
         concat(annotator, E'\\t', given, E'\\t', submitted, E'\\t', took, E'\\t', place, E'\\t', starts,
                E'\\t', options, E'\\t', language, E'\\t', coalesce(version, 0), E'\\t',
                to_json(nullif(words, '')), E'\\n'),
         '')
     FROM ({votes}) AS vote
          (story, annotator, given, submitted, took, place, starts, options, language, version, words)
-    GROUP BY story
-) AS judged (story, votes) ON judged.story = story.pk
+    GROUP BY story COLLATE "C"
+) AS judged (story, votes) ON judged.story = story.story_id COLLATE "C"
 ORDER BY story.story_id COLLATE "C"
 """
 _FIELDS: dict[str, Type] = {"annotator": "string", "given": "string", **CONTEXT}
@@ -109,8 +113,11 @@ def chunks(study: Study, *, until: datetime | None = None) -> Generator[Chunk]:
     parse = orjson.loads if is_text else json.loads
     read = _Reader(_decisions(study, until), parse, study.protocol.written)
     with closing(_rows(study, until)) as rows:
-        while found := list(islice(rows, _AT_ONCE)):
-            yield read.chunk(found)
+        coming = deque(islice(rows, _AT_ONCE))
+        while found := coming:
+            coming = deque()
+            yield read.chunk(found, rows, coming)
+            coming.extend(islice(rows, _AT_ONCE - len(coming)))
 
 
 def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Decision]]:
@@ -123,7 +130,7 @@ def _decisions(study: Study, until: datetime | None) -> dict[str, dict[str, Deci
     return found
 
 
-def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
+def _rows(study: Study, until: datetime | None) -> Generator[Fetched]:
     found = Story.objects.filter(study=study).main().order_by()
     is_old: F | Exists = F("is_old_version")
     if until and study.protocol.revisable:
@@ -132,11 +139,11 @@ def _rows(study: Study, until: datetime | None) -> Generator[tuple[Any, ...]]:
         is_old = Exists(StoryRevision.objects.filter(before=OuterRef("pk"), at__lte=until))
     stories, story_values = found.values_list(*_STORY_COLUMNS, is_old).query.sql_with_params()
     votes, vote_values = _counted_votes(study, until).query.sql_with_params()
-    statement = _STATEMENT.format(stories=stories, votes=votes, others=", ".join(_STORY_COLUMNS[3:]))
+    statement = _STATEMENT.format(stories=stories, votes=votes, columns=", ".join(_STORY_COLUMNS))
     connection.ensure_connection()
     with connection.wrap_database_errors:
         cursor = psycopg.ClientCursor(connection.connection)
-        yield from cursor.stream(statement, (*story_values, *vote_values), size=_AT_ONCE)
+        yield from cursor.stream(statement, (*story_values, *vote_values), size=_FETCHED)
 
 
 def skip_rows(study: Study, *, until: datetime | None = None) -> Iterator[Row]:
@@ -192,7 +199,7 @@ def _counted_votes(study: Study, until: datetime | None) -> QuerySet[Any, Any]:
         )
         .order_by()
         .values_list(
-            "assignment__story",
+            "assignment__story__story_id",
             "assignment__enrollment__pseudonym",
             "given",
             "submitted",
@@ -218,23 +225,31 @@ class _Reader:
         self._parse = parse
         self._answers = lru_cache(maxsize=_REMEMBERED)(partial(_answers, written))
 
-    def chunk(self, rows: Sequence[tuple[Any, ...]]) -> Chunk:
+    def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
+        """Return the stories in these rows, and their votes.
+
+        While stories are read, their rows are dropped, and ``later`` ones are fetched into ``coming``.
+        """
         texts = [row[-1] for row in rows]
         sizes = [text.count("\n") for text in texts]
-        columns = _columns("".join(texts), [row[2] for row in rows], sizes)
+        columns = _columns("".join(texts), [row[1] for row in rows], sizes)
         given = columns.pop("given").dictionary_encode()
         forms = [self._answers(form) for form in given.dictionary.to_pylist()]
         given_forms = [forms[form] for form in given.indices.to_pylist()]
         form_of = zip(columns["annotator"].to_pylist(), given_forms, strict=True)
-        stories = (
-            self._story(row, list(islice(form_of, size))) for row, size in zip(rows, sizes, strict=True)
-        )
-        return Chunk(columns, given.indices, [answers for answers, _ in forms], stories, len(rows))
+
+        def stories() -> Iterator[GivenStory]:
+            for place, size in enumerate(sizes):
+                if place % _FETCHED == 0:
+                    coming.extend(islice(later, _FETCHED))
+                yield self._story(rows.popleft(), list(islice(form_of, size)))
+
+        return Chunk(columns, given.indices, [answers for answers, _ in forms], stories(), len(rows))
 
     def _story(
-        self, row: tuple[Any, ...], given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
+        self, row: Fetched, given: Sequence[tuple[str, tuple[tuple[Choice, ...], Against]]]
     ) -> GivenStory:
-        _, text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, old, _ = row
+        text_hash, story_id, core_id, scenario, prompt, severity, model, content, harm, wrong, old, _ = row
         story = ReleasedStory(
             story_id,
             core_id,

@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,12 +41,16 @@ class FileFacts:
 
 
 class HashingFile(io.RawIOBase):
-    """A file that is hashed while it is written from start to end."""
+    """A file that is written from start to end and hashed, in a thread. Call :meth:`wait` at the end.
 
-    def __init__(self, handle: io.FileIO) -> None:
-        self._handle = handle
+    An error is raised by the next call.
+    """
+
+    def __init__(self, handle: io.FileIO, thread: Executor) -> None:
+        self._handle, self._thread = handle, thread
         self._digest = hashlib.sha256()
         self._size = 0
+        self._pending: Future[None] | None = None
 
     def writable(self) -> bool:
         return True
@@ -54,10 +59,22 @@ class HashingFile(io.RawIOBase):
         return self._size
 
     def write(self, data: Any) -> int:
-        written = self._handle.write(data)
-        self._digest.update(memoryview(data)[:written])
-        self._size += written
-        return written
+        self.wait()
+        copied = bytes(data)  # the caller uses its buffer again
+        self._pending = self._thread.submit(self._write, copied)
+        self._size += len(copied)
+        return len(copied)
+
+    def wait(self) -> None:
+        """Wait until everything is written. Raise ``OSError`` as the file system does."""
+        if self._pending:
+            self._pending.result()
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._handle.write(left) :]
+        self._digest.update(data)
 
     def facts(self, path: str) -> FileFacts:
         return FileFacts(path, self._size, self._digest.hexdigest())
@@ -79,10 +96,11 @@ class DirectoryWriter:
         """Open a new file at this path (with ``/``); it is durable when the block ends."""
         target = self.directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "xb", buffering=0) as handle:
-            hashing = HashingFile(handle)
+        with open(target, "xb", buffering=0) as handle, ThreadPoolExecutor(1) as thread:
+            hashing = HashingFile(handle, thread)
             with io.BufferedWriter(hashing, _CHUNK) as file:
                 yield file
+            hashing.wait()
             os.fsync(handle.fileno())
         self.files.append(hashing.facts(path))
 

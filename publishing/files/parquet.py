@@ -24,6 +24,7 @@ import numpy as np
 from publishing.files import jsonl
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import MIXED, UNKNOWN, Type
+from publishing.steps import ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def copied(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> I
     """Add the Parquet copy like :func:`write_copy`, and yield each block of rows that is in it."""
     schema = schema_of(columns)
     with _opened(writer, path, schema) as copy:
-        for batch in batches(writer.directory / path, schema):
+        for batch in ahead(batches(writer.directory / path, schema)):
             copy.write_batch(batch)
             yield batch
 

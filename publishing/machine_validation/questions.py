@@ -64,21 +64,26 @@ def read_stories(directory: Path) -> Sample:
     """Read the story-data rows of a release: all, or whole cores up to the limits above.
 
     A core's number is the first eight bytes of the SHA-256 of its id; cores with the smallest numbers are
-    taken, as many as fit. Reads the file twice and holds 32 bytes per story meanwhile, besides the sample.
+    taken, as many as fit. Holds some 50 bytes per story meanwhile, besides the sample.
     Raise ``OSError``.
     """
     numbers, sizes = array("Q"), array("Q")
     with open(directory / config_path(STORY_CONFIG), "rb", buffering=1 << 20) as file:
         for line in file:
-            found = _CORE_ID.match(line)
-            core_id = found[1] if found else orjson.loads(line)["core_id"].encode()
+            named = _CORE_ID.match(line)
+            core_id = named[1] if named else orjson.loads(line)["core_id"].encode()
             numbers.append(int.from_bytes(hashlib.sha256(core_id).digest()[:8], "big"))
             sizes.append(len(line))
-        order = np.argsort(np.array(numbers), kind="stable")
-        fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(np.array(sizes)[order]) <= MOST_BYTES)
-        end = None if fits.all() else numbers[order[np.argmin(fits)]]  # the first core that does not fit
-        file.seek(0)
-        stories = {at: orjson.loads(line) for at, line in enumerate(file) if end is None or numbers[at] < end}
+        found, lengths = np.array(numbers), np.array(sizes)
+        order = np.argsort(found, kind="stable")
+        fits = (np.arange(len(order)) < MOST_STORIES) & (np.cumsum(lengths[order]) <= MOST_BYTES)
+        is_in = np.ones(len(order), bool) if fits.all() else found < found[order[np.argmin(fits)]]
+        stories = {}
+        for at, begin in zip(
+            np.flatnonzero(is_in).tolist(), (np.cumsum(lengths) - lengths)[is_in].tolist(), strict=True
+        ):
+            file.seek(begin)
+            stories[at] = orjson.loads(file.readline())
     return Sample(stories, len(numbers))
 
 
