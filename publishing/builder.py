@@ -34,9 +34,6 @@ from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
 
-RELEASE_JSON = "release.json"
-STATISTICS_JSON = "statistics.json"
-MACHINE_VALIDATION_JSON = "machine_validation.json"
 _STATED = ("number", "environment", "study_state", "license", "url", "story_language")
 _REMEMBERED = 4096
 """Cached verdicts, by combination of answers; most stories repeat a few."""
@@ -244,8 +241,8 @@ def _write_documents(
     people = write_baseline(writer, layout, baseline)
     example = first_row(writer.directory, layout)
     made = Documents(layout, columns, example, statistics, guesses, people, changes)
-    writer.write(STATISTICS_JSON, jsonl.document(statistics))
-    writer.write(MACHINE_VALIDATION_JSON, jsonl.document(guesses))
+    writer.write(rows.STATISTICS_JSON, jsonl.document(statistics))
+    writer.write(rows.MACHINE_VALIDATION_JSON, jsonl.document(guesses))
     selects = facts.rule.selects
     for path, chart in figures(statistics, guesses, people, selects=selects).items():
         writer.write(path, chart)
@@ -259,7 +256,7 @@ def _write_documents(
     writer.write("README.md", dataset_card(facts, found.tally, made))
     writer.write(CITATION_PATH, citation_cff(facts))
     description = describe(facts, found, changes)
-    writer.write(RELEASE_JSON, jsonl.document(description))
+    writer.write(rows.RELEASE_JSON, jsonl.document(description))
     return list(guesses["warnings"]), description
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from django.db.models import Q
 
-from publishing.builder import RELEASE_JSON
 from publishing.errors import BrokenDirectory
 from publishing.files.directory import MANIFEST, file_facts
+from publishing.files.rows import RELEASE_JSON
 from publishing.human_baseline.release_files import Baseline
 from publishing.models import Release
 

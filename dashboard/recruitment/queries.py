@@ -191,20 +191,14 @@ def unpaid_to_forgotten(study: Study) -> int:
 
 
 def retryable_by_campaign(study: Study) -> Counter[int]:
-    """Count, by campaign, what waits for credentials or money, and refused approvals and grants.
-
-    Approvals for forgotten people are left out: without their id the platform cannot be told.
-    """
+    """Count, by campaign, what waits for credentials or money, and refused approvals and memberships."""
     payments = Payment.objects.filter(submission__campaign__study=study)
-    refused = payments.filter(submission__annotator__erased_at=None, kind="approval").retryable()
-    waiting = payments.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
-    unsent = Q(state__in=["requested", "leaving"], waits_since__isnull=False)
-    grants = study.grants.filter(unsent | Q(state="failed", kind="qualified"))
     found: Counter[int] = Counter()
     for rows in (
-        refused.values_list("submission__campaign"),
-        waiting.values_list("submission__campaign"),
-        grants.values_list("campaign"),
+        payments.refused_approvals().values_list("submission__campaign"),
+        payments.waiting_for_account().values_list("submission__campaign"),
+        study.grants.waiting_for_account().values_list("campaign"),
+        study.grants.refused().values_list("campaign"),
     ):
         found.update(dict(rows.order_by().annotate(number=Count("pk"))))
     return found

@@ -36,6 +36,7 @@ from publishing.earlier_releases import baseline_of, directory_before
 from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, ReleaseUnderway
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
+from publishing.files.rows import RELEASE_JSON
 from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
@@ -230,7 +231,7 @@ def _start(release_id: int, *, now: datetime) -> Release | None:
 def _remove_unpublished(release: Release) -> None:
     """Remove the release's directory if it is already in place and was built for this request."""
     try:
-        description = json.loads((release.directory / builder.RELEASE_JSON).read_bytes())
+        description = json.loads((release.directory / RELEASE_JSON).read_bytes())
     except (OSError, ValueError):
         return
     if _is_of(release, description):
@@ -315,7 +316,7 @@ def _adopted(release: Release) -> BuiltRelease | None:
         return None
     try:
         files, manifest_sha256 = directory.verify(final)
-        description = json.loads((final / builder.RELEASE_JSON).read_bytes())
+        description = json.loads((final / RELEASE_JSON).read_bytes())
     except (BrokenDirectory, FileNotFoundError):
         root = Path(settings.RELEASES_ROOT).resolve()
         if final.is_symlink() or root not in final.resolve().parents:

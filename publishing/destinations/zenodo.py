@@ -17,11 +17,11 @@ from typing import Any
 import yaml
 
 from publishing import errors
-from publishing.builder import RELEASE_JSON
 from publishing.card.citation import CITATION_PATH
 from publishing.destinations.base import ZIP, Destination, Log, Package, Plan
 from publishing.files.archives import zip_of
 from publishing.files.directory import pieces, sha256_of, sync
+from publishing.files.rows import RELEASE_JSON
 from publishing.filters import get_filter
 
 _PIECE = 1 << 20

@@ -211,6 +211,8 @@ def item_row(story: ReleasedStory) -> Row:
 
 
 STORY_CONFIG = "story-data"
+RELEASE_JSON, STATISTICS_JSON = "release.json", "statistics.json"
+MACHINE_VALIDATION_JSON = "machine_validation.json"
 VOTES_PATH = "annotations/votes.jsonl"
 SKIPS_PATH = "annotations/skips.jsonl"
 BASELINE = "baseline/"

@@ -18,10 +18,10 @@ from publishing.comparison.changes import Changes, moves_of
 from publishing.facts import People, ReleaseFacts, Tally
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
-from publishing.files.rows import Row
+from publishing.files.rows import MACHINE_VALIDATION_JSON, STATISTICS_JSON, Row
 from publishing.verification.decisions import Recomputation
 from publishing.verification.release import CheckedRelease, Description
-from publishing.verification.statistics import MACHINE_JSON, STATISTICS_JSON, differences
+from publishing.verification.statistics import differences
 
 CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -67,7 +67,7 @@ def check(
     of ``changes.jsonl``.
     """
     release, description = found.release, found.description
-    stated, guesses = map(release.document, (STATISTICS_JSON, MACHINE_JSON))
+    stated, guesses = map(release.document, (STATISTICS_JSON, MACHINE_VALIDATION_JSON))
     if stated is None or guesses is None:
         return
     before = description.document["previous"]
@@ -154,7 +154,7 @@ def _check_figures(release: CheckedRelease, facts: ReleaseFacts, made: sections.
         selects = facts.rule.selects
         drawn = figures(made.statistics, made.guessed, made.people, selects=selects)
     except _UNREADABLE as error:
-        release.report(FIGURES, MACHINE_JSON, f"No chart can be drawn from it: {error!r:.200}.")
+        release.report(FIGURES, MACHINE_VALIDATION_JSON, f"No chart can be drawn from it: {error!r:.200}.")
         return
     for path in sorted(path for path in release.listed if path.startswith("figures/") and path not in drawn):
         release.report(FIGURES, path, "This release has no such chart.")

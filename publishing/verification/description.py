@@ -8,7 +8,7 @@ from typing import Any
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.comparison.changes import RECORDED
 from publishing.facts import AskedQuestion, Statement
-from publishing.files.rows import layout_for
+from publishing.files.rows import RELEASE_JSON, layout_for
 from publishing.filters import FILTER_NAMES, get_filter
 from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
@@ -28,7 +28,6 @@ from publishing.verification.schema import (
     or_null,
 )
 
-RELEASE_JSON = "release.json"
 _MEDIAN = re.compile("[0-9a-f]{16}")
 _RECORDED = [*RECORDED, "manifest_sha256"]
 _PREVIOUS = Kind(

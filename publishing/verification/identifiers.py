@@ -17,9 +17,7 @@ from publishing.card import CARD_PATH
 from publishing.card.citation import CITATION_PATH
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.files import rows
-from publishing.verification.description import RELEASE_JSON
 from publishing.verification.release import CheckedRelease
-from publishing.verification.statistics import STATISTICS_JSON
 
 CHECK = "identifiers"
 _CHUNK = 1 << 20
@@ -31,7 +29,7 @@ _ABOUT_STORIES = (
     rows.RECONCILED_PATH,
     rows.BASELINE_VOTES_PATH,
 )
-_DESCRIBING = (RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
+_DESCRIBING = (rows.RELEASE_JSON, REPORT_PATH, CARD_PATH, CITATION_PATH, CROISSANT_PATH)
 
 
 def check(release: CheckedRelease) -> None:
@@ -40,7 +38,7 @@ def check(release: CheckedRelease) -> None:
     A finding names the kind of identifier, not its value.
     """
     directory, again = release.directory, CheckedRelease(release.directory)  # findings are known by now
-    names = _ids(" ".join(_names(again.document(STATISTICS_JSON) or {})))
+    names = _ids(" ".join(_names(again.document(rows.STATISTICS_JSON) or {})))
     for config in directory.glob("*/test.jsonl"):  # the card shows one of their first rows
         with open(config, encoding="utf-8", errors="replace") as file:
             names |= _ids(file.readline())
@@ -55,7 +53,7 @@ def check(release: CheckedRelease) -> None:
     for line in again.lines(rows.REVISIONS_PATH) if (directory / rows.REVISIONS_PATH).is_file() else ():
         # Its texts are those of stories.
         _search(release, rows.REVISIONS_PATH, line.number, str(line.row.get("reason")).encode(), names, set())
-    for path in (*_ABOUT_STORIES, STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
+    for path in (*_ABOUT_STORIES, rows.STATISTICS_JSON, *_DESCRIBING, *charts, *shown):
         if not (directory / path).is_file():
             continue
         with open(directory / path, "rb") as file:

@@ -8,11 +8,10 @@ from annotation.protocols.multiple_choice import QUESTION
 from publishing import machine_validation
 from publishing.errors import BrokenDirectory
 from publishing.facts import AskedQuestion
-from publishing.files.rows import HARD_PATH
+from publishing.files.rows import HARD_PATH, MACHINE_VALIDATION_JSON, RELEASE_JSON, STATISTICS_JSON
 from publishing.human_baseline.release_files import ACCURACY, VOTES, document
 from publishing.statistics.tally import AGREED, RETAINED, WITHOUT_FLAGGED
 from publishing.verification.decisions import Recomputation
-from publishing.verification.description import RELEASE_JSON
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import (
     CHECK as SCHEMA,
@@ -26,7 +25,6 @@ from publishing.verification.schema import (
 )
 
 COUNTS, STATISTICS, MACHINE, BASELINE = "counts", "statistics", "machine-validation", "baseline"
-STATISTICS_JSON, MACHINE_JSON = "statistics.json", "machine_validation.json"
 _NOT_RECOMPUTED = (
     f"No file says which votes are flagged, so {WITHOUT_FLAGGED} in {STATISTICS_JSON} was checked only for "
     "its shape and bounds."
@@ -82,13 +80,13 @@ def _at_most(whole: Any) -> Shape:
 
 def check_machine_validation(release: CheckedRelease, description: Description) -> None:
     """Check all of ``machine_validation.json`` by computing it again, which takes seconds."""
-    stated = release.document(MACHINE_JSON)
+    stated = release.document(MACHINE_VALIDATION_JSON)
     if stated is None:
         return
     try:
         validation = machine_validation.validate(release.directory, description.layout)
     except (BrokenDirectory, ValueError) as error:
-        release.report(MACHINE, MACHINE_JSON, f"It cannot be recomputed: {str(error)[:300]}")
+        release.report(MACHINE, MACHINE_VALIDATION_JSON, f"It cannot be recomputed: {str(error)[:300]}")
         return
     expected = validation.document
     library = expected["design"].pop("library")
@@ -96,7 +94,7 @@ def check_machine_validation(release: CheckedRelease, description: Description) 
     made_with = design.pop("library", None) if isinstance(design, dict) else None
     other = "" if made_with == library else f" (made with {made_with}, recomputed with {library})"
     for problem in differences(stated, expected):
-        release.report(MACHINE, MACHINE_JSON, f"{problem}{other}")
+        release.report(MACHINE, MACHINE_VALIDATION_JSON, f"{problem}{other}")
     hard = [line.row for line in release.lines(HARD_PATH)]
     if hard != validation.hard:
         problem = f"It has {len(hard)} questions, but not the {len(validation.hard)} recomputed ones{other}."

@@ -11,11 +11,11 @@ from annotation.intake import FEWEST_IN_GROUP
 from annotation.protocols import get_protocol, is_installed
 from publishing.annotation_report import REPORT_PATH, Section, document
 from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
-from publishing.files.rows import INSTRUMENT_PATH
+from publishing.files.rows import INSTRUMENT_PATH, STATISTICS_JSON
 from publishing.instrument import form_of, readable
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
-from publishing.verification.statistics import STATISTICS_JSON, differences
+from publishing.verification.statistics import differences
 
 REPORT, INSTRUMENT = "annotation-report", "instrument"
 _KEYS = ["protocol", "forms", "consent", "pay", "test"]

@@ -63,17 +63,12 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     Of what was refused, only approvals and memberships: those harm nobody. Refused bonuses and rejections
     need a look at each. People who have been forgotten cannot be paid any more.
     """
-    waiting = Payment.objects.filter(
-        submission__campaign=campaign, state__in=Payment.UNSETTLED, waits_since__isnull=False
-    )
-    number = waiting.update(next_try_at=None, waits_since=None)
+    payments = Payment.objects.filter(submission__campaign=campaign)
+    number = payments.waiting_for_account().update(next_try_at=None, waits_since=None)
     if number:
         queue_soon(SEND_TASK, campaign.pk)
     number += retry_grants(campaign=campaign, now=now)
-    refused = Payment.objects.filter(
-        submission__campaign=campaign, submission__annotator__erased_at=None, kind=Payment.Kind.APPROVAL
-    )
-    for payment in refused.retryable().select_related("submission"):
+    for payment in payments.refused_approvals().select_related("submission"):
         # Somebody may have repeated it since the list was read.
         if Payment.objects.filter(pk=payment.pk).retryable().exists():
             retry_payment(payment=payment, by=by, now=now)

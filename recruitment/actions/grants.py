@@ -199,8 +199,8 @@ def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
 @transaction.atomic
 def retry_grants(*, campaign: Campaign, now: datetime) -> int:
     """Retry memberships that wait for the account, and refused ones of people who passed; return how many."""
-    waiting = Grant.objects.filter(campaign=campaign, state__in=WAITING, waits_since__isnull=False)
-    refused = Grant.objects.filter(campaign=campaign, state=State.FAILED, kind=Group.QUALIFIED)
+    waiting = campaign.grants.waiting_for_account()
+    refused = campaign.grants.refused()
     found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
     waiting.update(next_try_at=None, waits_since=None)
     refused.update(**_reset_to(State.REQUESTED, now=now))

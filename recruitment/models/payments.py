@@ -122,6 +122,30 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
             repeated_by=None,
         )
 
+    def waiting_for_account(self) -> Self:
+        """Return the payments that wait until the account's credentials are accepted, or it has money."""
+        return self.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
+
+    def refused_approvals(self) -> Self:
+        """Return the approvals to try again, without those of forgotten people: no platform knows them."""
+        return self.filter(submission__annotator__erased_at=None, kind="approval").retryable()
+
+
+class GrantQuerySet(models.QuerySet["Grant"]):
+    """Memberships by what may become of them."""
+
+    def waiting(self) -> Self:
+        """Return the memberships that are to be sent or taken back."""
+        return self.filter(state__in=(Grant.State.REQUESTED, Grant.State.LEAVING))
+
+    def waiting_for_account(self) -> Self:
+        """Return those that wait until the account's credentials are accepted."""
+        return self.waiting().filter(waits_since__isnull=False)
+
+    def refused(self) -> Self:
+        """Return the refused ones of people who passed."""
+        return self.filter(state=Grant.State.FAILED, kind=marketplace.Group.QUALIFIED)
+
 
 DECIDING = Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn") | Q(
     kind="overturn", state="done"
@@ -279,6 +303,8 @@ class Grant(models.Model):
     problem = models.TextField(blank=True)
     requested_at = models.DateTimeField()
     settled_at = optional_time()
+
+    objects = GrantQuerySet.as_manager()
 
     class Meta:
         constraints = [
