@@ -28,12 +28,12 @@ from publishing import previews, progress
 from publishing.actions.published import LONGEST_REASON, withdraw_release as record_withdrawal
 from publishing.actions.releases import request_release
 from publishing.actions.statements import describe_data
-from publishing.builder import MACHINE_VALIDATION_JSON
 from publishing.card.html import rendered
 from publishing.data_statement import creators_of, doi_of
 from publishing.errors import UnknownFilter
 from publishing.facts import Statement
 from publishing.files.directory import content_type
+from publishing.files.rows import MACHINE_VALIDATION_JSON
 from publishing.filters import ONE_OF_EACH, filters_for
 from publishing.machine_validation import warnings
 from publishing.models import DataStatement, Deposit, Release
