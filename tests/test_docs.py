@@ -9,6 +9,7 @@ import ast
 import hashlib
 import importlib.util
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,7 @@ COMMAND = re.compile(r"manage\.py ([a-z][a-z_]+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^(?:\$ |    )?(?:\S*python )?manage\.py (.+)$", re.MULTILINE)
 FIRST_CELL = re.compile(r"^\| `([^`]+)`", re.MULTILINE)
 
 
@@ -121,6 +123,15 @@ def test_a_commands_section_has_the_options_that_help_has(name: str) -> None:
     said = own_commands()[name].create_parser("manage.py", name).format_help()
     assert "Exit codes: 0 " in said
     assert re.search(rf"^    .*manage.py {name}", said, re.MULTILINE)
+
+
+@by_page
+def test_every_example_has_arguments_that_its_command_takes(path: Path) -> None:
+    ours = own_commands()
+    for example in EXAMPLE.findall(path.read_text(encoding="utf-8").replace("\\\n", "")):
+        name, *given = shlex.split(re.split(r" (?:>|&&) ", example)[0])
+        if name in ours:
+            ours[name].create_parser("manage.py", name).parse_args(given)
 
 
 def variables_read() -> set[str]:
