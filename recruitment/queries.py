@@ -211,7 +211,7 @@ def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
     """
     payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED)
     payments = payments.exclude(kind=Payment.Kind.REJECTION)
-    decisions = Payment.objects.deciding(OuterRef("pk")).exclude(state=Payment.State.FAILED)
+    decisions = Payment.objects.deciding().about(OuterRef("pk")).exclude(state=Payment.State.FAILED)
     undecided = Submission.objects.filter(
         ~Exists(decisions), annotator=annotator, status=Submission.Status.SUBMITTED
     )

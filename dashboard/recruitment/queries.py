@@ -302,22 +302,19 @@ def submissions_page(
 
 def _waiting(campaign: Campaign) -> QuerySet[Submission]:
     submitted = Submission.objects.filter(campaign=campaign, status=Submission.Status.SUBMITTED)
-    return submitted.filter(~Exists(_decided())).annotate(waits=Value(True))
+    return submitted.filter(~Exists(_answers())).annotate(waits=Value(True))
 
 
 def _others(campaign: Campaign) -> QuerySet[Submission]:
-    decided = Q(status=Submission.Status.SUBMITTED) & Exists(_decided())
+    decided = Q(status=Submission.Status.SUBMITTED) & Exists(_answers())
     over = Q(status__in=[*PAID, Submission.Status.REJECTED])
     answered = Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0)
     found = Submission.objects.filter(decided | over | answered, campaign=campaign)
     return found.annotate(waits=Value(False))
 
 
-def _decided() -> QuerySet[Payment]:
-    # A submission whose rejection was withdrawn or refused waits again. One that was paid in another way
-    # waits, too, if it is handed in afterwards: the platform still asks for a decision.
-    decisions = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
-    return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
+def _answers() -> QuerySet[Payment]:
+    return Payment.objects.answering().filter(submission=OuterRef("pk"))
 
 
 def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:

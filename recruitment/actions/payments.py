@@ -344,7 +344,7 @@ def _doubted_by(rejection: Payment) -> WorkSession | None:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    return queries.standing_decisions(submission).first()
+    return submission.payments.standing().order_by("-decided_by_platform", "-pk").first()
 
 
 def _check_handed_in(submission: Submission) -> None:

@@ -59,6 +59,24 @@ class Submission(models.Model):
     def __str__(self) -> str:
         return f"submission {self.pk} ({self.get_status_display()})"
 
+    @property
+    def may_have_bonus(self) -> bool:
+        """True if the platform pays it or never will, or if we have approved it."""
+        approvals = (one for one in self.payments.all() if one.kind == Payment.Kind.APPROVAL)
+        return self.status in marketplace.PAID | marketplace.NEVER_APPROVED or any(
+            payment.state != Payment.State.FAILED for payment in approvals
+        )
+
+    @property
+    def may_be_overturned(self) -> bool:
+        """True if it is rejected on the platform, and neither overturned nor paid in place of that."""
+        payments = list(self.payments.all())
+        overturned = [one for one in payments if one.kind == Payment.Kind.OVERTURN]
+        is_overturned = any(one.state != Payment.State.FAILED for one in overturned)
+        is_paid_instead = {one.pk for one in overturned} & {one.repeats_id for one in payments}
+        is_rejected = self.status == Submission.Status.REJECTED and self.annotator.erased_at is None
+        return is_rejected and not is_overturned and not is_paid_instead
+
 
 class Mismatch(models.Model):
     """A disagreement between the platform and us, until somebody has settled it."""
@@ -98,11 +116,44 @@ class Mismatch(models.Model):
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):
-    """Payments by what was decided with them."""
+    """Payments by what was decided with them.
 
-    def deciding(self, submission: OuterRef) -> Self:
-        """Return the payments that decide a submission, also refused ones and those made in another way."""
-        return self.filter(DECIDING & Q(submission=submission) | ELSEWHERE & Q(pays_for=submission))
+    Three of these define when a submission is decided, each for another reader: :meth:`deciding` for what
+    happens automatically, :meth:`standing` for what can be decided still, :meth:`answering` for the list.
+    """
+
+    def deciding(self) -> Self:
+        """Return what stops automatic decisions: also refused ones, and payments made in another way.
+
+        That is a bonus for other work as well, unless the platform refused it: it decides ``pays_for``.
+        """
+        return self.filter(
+            Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn")
+            | Q(kind="overturn", state="done")
+            | Q(pays_for__isnull=False) & ~Q(state="failed")
+        )
+
+    def about(self, submission: OuterRef) -> Self:
+        """Return the payments for a submission's work: its own, or a bonus that another one carries."""
+        return self.filter(Q(submission=submission, pays_for=None) | Q(pays_for=submission))
+
+    def standing(self) -> Self:
+        """Return decisions that the platform has carried out or not refused so far; also its own approval.
+
+        A submission has one at the most, or what overturns our rejection before it: the platform's own
+        approval, or one of ours.
+        """
+        decisions = self.filter(kind__in=["approval", "rejection", "overturn"])
+        return decisions.exclude(state__in=["failed", "withdrawn"])
+
+    def answering(self) -> Self:
+        """Return decisions after which a submission waits for no other; also refused approvals, to retry.
+
+        One whose rejection was withdrawn or refused waits again. One that was paid in another way waits, too,
+        if it is handed in afterwards: the platform still asks for a decision.
+        """
+        decisions = self.filter(kind__in=["approval", "rejection"])
+        return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
 
     def retryable(self) -> Self:
         """Return the payments that the platform refused and that no newer payment replaces.
@@ -145,13 +196,6 @@ class GrantQuerySet(models.QuerySet["Grant"]):
     def refused(self) -> Self:
         """Return the refused ones of people who passed."""
         return self.filter(state=Grant.State.FAILED, kind=marketplace.Group.QUALIFIED)
-
-
-DECIDING = Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn") | Q(
-    kind="overturn", state="done"
-)
-ELSEWHERE = ~Q(state="failed")
-"""A bonus for other work decides this work, unless the platform refused it."""
 
 
 class Payment(models.Model):

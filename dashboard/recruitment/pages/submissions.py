@@ -22,7 +22,6 @@ from dashboard.recruitment.forms import PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
-from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.platforms import platform_of
 from recruitment.queue import queue_or_fail
@@ -93,23 +92,12 @@ def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str
     minutes = None
     if visit and visit.handed_in_at:
         minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
-    payments = list(submission.payments.all())
-    decided = [payment for payment in payments if payment.kind == Payment.Kind.APPROVAL]
-    overturned = {payment.pk for payment in payments if payment.kind == Payment.Kind.OVERTURN}
     return {
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
         "test": test,
         "minutes": minutes,
-        "may_have_bonus": submission.status in PAID | NEVER_APPROVED
-        or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
-        "may_overturn": submission.status == Submission.Status.REJECTED
-        and submission.annotator.erased_at is None
-        and not any(
-            (one.pk in overturned and one.state != Payment.State.FAILED) or one.repeats_id in overturned
-            for one in payments
-        ),
     }
 
 
