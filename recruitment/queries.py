@@ -209,7 +209,7 @@ def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
     That is payments on their way, undecided work, and work that people were sent to hand in and that the
     platform has not mentioned yet.
     """
-    payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED)
+    payments = Payment.objects.unsettled().filter(submission__annotator=annotator)
     payments = payments.exclude(kind=Payment.Kind.REJECTION)
     decisions = Payment.objects.deciding().about(OuterRef("pk")).exclude(state=Payment.State.FAILED)
     undecided = Submission.objects.filter(

@@ -186,8 +186,7 @@ def unpaid_to_forgotten(study: Study) -> int:
     theirs = Payment.objects.filter(
         submission__campaign__study=study, submission__annotator__erased_at__isnull=False
     ).exclude(kind=Payment.Kind.REJECTION)
-    due = theirs.filter(state__in=Payment.UNSETTLED)
-    return due.count() + theirs.retryable().count()
+    return theirs.unsettled().count() + theirs.retryable().count()
 
 
 def retryable_by_campaign(study: Study) -> Counter[int]:

@@ -64,7 +64,7 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     need a look at each. People who have been forgotten cannot be paid any more.
     """
     payments = Payment.objects.filter(submission__campaign=campaign)
-    number = payments.waiting_for_account().update(next_try_at=None, waits_since=None)
+    number = payments.stop_waiting()
     if number:
         queue_soon(SEND_TASK, campaign.pk)
     number += retry_grants(campaign=campaign, now=now)

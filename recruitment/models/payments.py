@@ -4,7 +4,8 @@ What a platform charges on top of a reward or bonus is its own rule, and in no r
 """
 
 import uuid
-from typing import Self
+from datetime import datetime
+from typing import Self, TypeVar
 
 import pgtrigger
 from django.db import models
@@ -115,7 +116,34 @@ class Mismatch(models.Model):
         return f"{self.get_kind_display()} {self.pk}"
 
 
-class PaymentQuerySet(models.QuerySet["Payment"]):
+Row = TypeVar("Row", bound=models.Model)
+
+
+class OutboxQuerySet(models.QuerySet[Row]):
+    """Rows that a worker sends to the platform, again and again until it answers."""
+
+    def unsettled(self) -> Self:
+        """Return the rows that the platform has not carried out or refused yet."""
+        raise NotImplementedError
+
+    def due(self, *, now: datetime) -> Self:
+        """Return the unsettled rows to send now: the least tried first, then the oldest.
+
+        So what is slow or waits keeps nothing else from being sent.
+        """
+        its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
+        return self.unsettled().filter(its_time).order_by("tries", "pk")
+
+    def waiting_for_account(self) -> Self:
+        """Return the rows that wait until the account's credentials are accepted, or it has money."""
+        return self.unsettled().filter(waits_since__isnull=False)
+
+    def stop_waiting(self) -> int:
+        """Make what waits for the account due now. Return how much it is."""
+        return self.waiting_for_account().update(next_try_at=None, waits_since=None)
+
+
+class PaymentQuerySet(OutboxQuerySet["Payment"]):
     """Payments by what was decided with them.
 
     Three of these define when a submission is decided, each for another reader: :meth:`deciding` for what
@@ -173,25 +201,25 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
             repeated_by=None,
         )
 
-    def waiting_for_account(self) -> Self:
-        """Return the payments that wait until the account's credentials are accepted, or it has money."""
-        return self.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
+    def unsettled(self) -> Self:
+        """Return the payments to be sent, and those whose sending was not answered or was cut off."""
+        return self.filter(state__in=Payment.UNSETTLED)
+
+    def due(self, *, now: datetime) -> Self:
+        """Return the payments to send now that no other worker is sending."""
+        return super().due(now=now).filter(Q(sending_until=None) | Q(sending_until__lte=now))
 
     def refused_approvals(self) -> Self:
         """Return the approvals to try again, without those of forgotten people: no platform knows them."""
         return self.filter(submission__annotator__erased_at=None, kind="approval").retryable()
 
 
-class GrantQuerySet(models.QuerySet["Grant"]):
+class GrantQuerySet(OutboxQuerySet["Grant"]):
     """Memberships by what may become of them."""
 
-    def waiting(self) -> Self:
+    def unsettled(self) -> Self:
         """Return the memberships that are to be sent or taken back."""
         return self.filter(state__in=(Grant.State.REQUESTED, Grant.State.LEAVING))
-
-    def waiting_for_account(self) -> Self:
-        """Return those that wait until the account's credentials are accepted."""
-        return self.waiting().filter(waits_since__isnull=False)
 
     def refused(self) -> Self:
         """Return the refused ones of people who passed."""

@@ -99,12 +99,12 @@ def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime, *, looks:
         campaign.refresh_from_db()
         with suppress(Unreachable):  # about some posting; the others have been looked at
             actions.reconcile(campaign=campaign, marketplace=marketplace, now=now)
-    for payment in actions.payment_delivery.due_payments(now=now):
+    for payment in Payment.objects.due(now=now):
         until_done(
-            actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+            actions.payment_delivery.send_payment, payment_id=payment.pk, marketplace=marketplace, now=now
         )
-    for grant in actions.grants.due_grants(now=now):
-        until_done(actions.grants.send_grant, grant_id=grant, marketplace=marketplace, now=now)
+    for grant in Grant.objects.due(now=now):
+        until_done(actions.grants.send_grant, grant_id=grant.pk, marketplace=marketplace, now=now)
 
 
 def workers_of(kind: str) -> set[str]:
@@ -177,10 +177,10 @@ def give_bonuses(campaign: Campaign, marketplace: Marketplace, now: datetime) ->
         actions.give_bonus(
             submission=submission, amount=amount, reason="Thank you for your care.", by=None, now=now
         )
-    while due := actions.payment_delivery.due_payments(now=now):
+    while due := Payment.objects.due(now=now):
         for payment in due:
             until_done(
-                actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+                actions.payment_delivery.send_payment, payment_id=payment.pk, marketplace=marketplace, now=now
             )
     return amount * (len(approved) + 1)
 
