@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from annotation.hidden_checks import checks_among
 from annotation.models import HELD, Assignment, Enrollment, Story, Study, WorkSession
 from annotation.queries import votes_wanted
+from annotation.pay import pay_for, per_hour
 from annotation.rules import CENT
 from annotation.strata import stories_of_design, usable_checks, with_strata
 from recruitment.links import campaign_address
@@ -23,7 +24,6 @@ from recruitment.models import Campaign, Submission, Visit
 from recruitment.models.campaigns import MOST_SEATS
 from recruitment.platforms import platform_named, platform_of
 
-HOUR = 3600
 FEWEST = 5
 """Fewest submissions whose median time is meaningful."""
 SHORTEST = 5.0
@@ -47,7 +47,7 @@ class HourlyPay:
 
 def advertised_pay(reward: Decimal, minutes: int) -> Decimal:
     """Return the hourly pay of a reward for this many minutes, in whole cents."""
-    return (reward * 60 / minutes).quantize(CENT, ROUND_HALF_UP)
+    return per_hour(reward, minutes * 60).quantize(CENT, ROUND_HALF_UP)
 
 
 def hourly_pay(reward: Decimal, median: float, target: Decimal | None, *, pieces: int) -> HourlyPay | None:
@@ -58,9 +58,9 @@ def hourly_pay(reward: Decimal, median: float, target: Decimal | None, *, pieces
     """
     if pieces < FEWEST or median < SHORTEST:
         return None
-    hours = Decimal(str(median)) / HOUR
-    missing = (target * hours - reward).quantize(CENT, ROUND_UP) if target is not None else Decimal(0)
-    return HourlyPay(median, (reward / hours).quantize(CENT), target, max(missing, Decimal(0)))
+    owed = reward if target is None else pay_for(median, target)
+    top_up = max((owed - reward).quantize(CENT, ROUND_UP), Decimal(0))
+    return HourlyPay(median, per_hour(reward, median).quantize(CENT), target, top_up)
 
 
 ON_OFFER = (Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSING, Campaign.State.PAUSED)
@@ -277,7 +277,7 @@ def seats_needed(study: Study, *, stories_per_visit: int) -> int:
 
 def fair_reward(study: Study, *, minutes: Decimal) -> Decimal | None:
     """Return the study's hourly rate for so many minutes, in whole cents; None if nobody is paid."""
-    return None if study.pay_rate is None else (study.pay_rate * minutes / 60).quantize(CENT)
+    return None if study.pay_rate is None else pay_for(minutes * 60, study.pay_rate).quantize(CENT)
 
 
 def problems_of(settings: CampaignSettings, study: Study) -> list[str]:

@@ -64,6 +64,8 @@ class NotConfigured(MarketplaceError):
     """
 
 
+MOST_SILENT = 3
+"""A platform that leaves this many requests in a row unanswered is left alone until the next sweep."""
 ACCOUNT_PROBLEMS = (NotConfigured, NotEnoughMoney)
 """Problems of the account, not of the submission: a payment waits until somebody has fixed them."""
 

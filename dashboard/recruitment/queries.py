@@ -25,6 +25,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Enrollment, Study, WorkSession
 from annotation.numbers import number_in
+from annotation.pay import per_hour
 from annotation.rules import CENT, pseudonym
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
@@ -237,8 +238,7 @@ class Earned:
     @property
     def per_hour(self) -> Decimal | None:
         """Return the hourly pay, or None if no time was measured."""
-        hours = Decimal(str(self.took.total_seconds())) / 3600
-        return (self.amount / hours).quantize(CENT) if hours else None
+        return per_hour(self.amount, self.took.total_seconds()).quantize(CENT) if self.took else None
 
 
 def earned_by(person: Enrollment) -> list[Earned]:

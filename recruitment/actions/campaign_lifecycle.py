@@ -27,6 +27,7 @@ from recruitment.campaigns import (
 )
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import (
+    MOST_SILENT,
     Group,
     Marketplace,
     MarketplaceError,
@@ -41,8 +42,6 @@ from recruitment.queue import CARRY_OUT_TASK, PUBLISH, RECONCILE_TASK, queue_or_
 
 logger = logging.getLogger(__name__)
 State = Campaign.State
-MOST_SILENT = 3
-"""Stop after this many unanswered postings in a row; the next run continues."""
 
 
 @transaction.atomic

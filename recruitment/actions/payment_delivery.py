@@ -24,6 +24,7 @@ from recruitment.actions.payments import lock_submission, record_payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
+    MOST_SILENT,
     BonusRequest,
     Marketplace,
     MarketplaceError,
@@ -52,8 +53,6 @@ SHOWN_WITHIN = timedelta(days=1)
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 MOST_SECONDS = 240.0
 """After this the others of the queue have their turn."""
-MOST_SILENT = 3
-"""Stop after this many unanswered requests in a row; the next sweep continues."""
 LEAST_IN_BULK, MOST_IN_BULK = 10, 1000
 """Approvals that one request asks for, on a platform that takes several."""
 Row = tuple[type[Payment] | type[Grant], int]
