@@ -247,7 +247,7 @@ def problems_of_more(campaign: Campaign, more: int) -> list[str]:
 
 def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
     if seats > MOST_SEATS:
-        return [_("One campaign offers at most %s pieces of work.") % MOST_SEATS]
+        return [_("One campaign offers at most %s submissions.") % MOST_SEATS]
     if seats_per_posting > MOST_IN_A_POSTING:
         return [_("One posting has at most %s places.") % MOST_IN_A_POSTING]
     return []
@@ -307,12 +307,12 @@ def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
         found += _problems_of_visits(settings.stories_per_visit, study)
     if study.pay_rate is not None and settings.currency != study.currency:
         found.append(
-            _("People were told that they are paid in %(currency)s; reward them in that.")
+            _("Participants were told that they are paid in %(currency)s. Use that currency.")
             % {"currency": study.currency}
         )
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
-        found.append(_("“%(code)s” is no country code like US.") % {"code": bad[0]})
+        found.append(_("“%(code)s” is not a country code such as US.") % {"code": bad[0]})
     in_one = settings.seats if has_one_posting(settings) else 0
     found += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
     return found + platform_named(settings.platform).problems_of(settings)

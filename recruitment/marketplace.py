@@ -197,7 +197,7 @@ class PostingRequest:
     seats: int
     token: UUID
     first_asked_at: datetime
-    """When it was first asked for: a platform's memory of tokens ends (on Mechanical Turk after 24 hours)."""
+    """Time of the first request: a platform forgets its token (Mechanical Turk after 24 hours)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,8 @@ def has_tested(enrollment: Enrollment) -> bool:
     return is_past or enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).exists()
 
 
-def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
-    """Return the owner of a code in the study, or None. ``participant``: the sender's id on the platform."""
+def check_code(study: Study, text: str, *, participant: str) -> CheckedCode | None:
+    """Return the owner of a code in the study, or None. ``participant``: the sender's id, or empty."""
     ids = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
     found = find_code(study.pseudonym_key, ids.iterator(), text)
     if found is None:

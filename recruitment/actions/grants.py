@@ -175,7 +175,7 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
         return None
     person = platform_id_of(wanted)
     if not person:
-        return _settle(wanted, State.FAILED, "The person has been forgotten, as they asked.", now=now)
+        return _settle(wanted, State.FAILED, "This participant had their personal data deleted.", now=now)
     leaves = wanted.state == State.LEAVING
     carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:

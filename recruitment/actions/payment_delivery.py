@@ -294,9 +294,9 @@ def _wait_until_shown(claim: Claim, error: NotShown, *, now: datetime) -> Paymen
     if now - since < SHOWN_WITHIN:
         return _give_back(claim, error, next_try_at=next_try(since, now=now))
     problem = _(
-        "The platform has not shown this work for a day. See whether the account is still the one for which "
-        "it was done, and whether the work is still there: Mechanical Turk removes it 120 days after its HIT "
-        "is over. Then send this again; or pay the person in another way, and note that."
+        "The platform has not shown this submission for a day. Check that the account is still the one it "
+        "was made for, and that the submission still exists: Mechanical Turk removes it 120 days after its "
+        "HIT is over. Then retry, or record a payment outside the platform."
     )
     return _settle(claim, State.FAILED, problem=problem, now=now)
 

@@ -103,8 +103,8 @@ class MechanicalTurkPlatform(Platform):
         found = []
         if terms.approved_percent and not terms.approved_work:
             told = _(
-                "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: "
-                "ask for a number of approved pieces as well."
+                "Mechanical Turk counted people with fewer than 100 submissions as approved at 100 %: "
+                "ask for a number of approved submissions as well."
             )
             found.append(told)
         if len(terms.countries) > MOST_COUNTRIES:

@@ -1,7 +1,7 @@
 """Prolific behind the interface of every crowd platform.
 
 A campaign is one study there: its posting and its remote id are the study's id. There is no sandbox; a
-rehearsal is run on another workspace, or on a double.
+rehearsal is run on another workspace, or on a double. Decisions and bonuses are in ``review.py``.
 """
 
 import time

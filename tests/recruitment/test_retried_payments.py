@@ -81,7 +81,7 @@ def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_tol
     failed = desk.send(payment, now=now)
     assert failed
     assert failed.state == State.FAILED
-    assert "whether the account is still the one" in failed.problem
+    assert "that the account is still the one" in failed.problem
     assert retryable(failed) == {failed.pk}
     Submission.objects.filter(pk=work.pk).update(remote_id=work.remote_id)
     desk.send(actions.retry_payment(payment=failed, by=None, now=timezone.now()))

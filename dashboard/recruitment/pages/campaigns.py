@@ -14,7 +14,7 @@ from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
-from dashboard.recruitment import queries as queries
+from dashboard.recruitment import queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
 from dashboard.recruitment.study_state import turning_away
 from recruitment import actions
