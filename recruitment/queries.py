@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import Annotator, PlatformIdentity
 from annotation import queries as annotation_queries
 from annotation.models import Enrollment, Event, Study, WorkSession
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, Grant, JoinLink, LinkPayment, Payment, Submission, Visit

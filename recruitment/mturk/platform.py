@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from accounts.models import Environment
-from recruitment.arrivals import Arrival, Ending
+from recruitment.arrival_rules import Arrival, Ending
 from recruitment.marketplace import NotConfigured, Terms
 from recruitment.models import Campaign, Visit
 from recruitment.mturk.arrivals import ASSIGNMENT, RECEIPT_FIELD, is_preview, read_mturk, submit_address

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Environment
 from recruitment import marketplace
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.prolific import payloads, review
 from recruitment.prolific.arrivals import keys_of, read_signed
 from recruitment.prolific.client import API, NotFound, ProlificClient, unless

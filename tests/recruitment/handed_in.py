@@ -19,7 +19,7 @@ from dashboard.recruitment.queries import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.actions.payments import REJECTION_WAITS
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.marketplace import Work
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from tests import builders
