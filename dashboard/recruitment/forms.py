@@ -19,13 +19,17 @@ from annotation.strata import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm, choose, number, prose
 from recruitment.actions import CampaignSettings
-from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
+from recruitment.offers import has_one_posting
+from recruitment.pay import fair_reward
+from recruitment.places import seats_needed
 from recruitment.platforms import Platform, platform_named
 
 SETTINGS = {term.name for term in fields(CampaignSettings)} - {"platform", "purpose", "countries"}
 DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
 """Fields that change with the number of stories in a submission, unless a researcher has edited them."""
+SEATS_OF_A_TEST = 100
+"""People of the published procedure's qualification round."""
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_A_STORY = Decimal(1)
 SEATS_PER_HIT = 3

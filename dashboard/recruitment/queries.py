@@ -29,9 +29,9 @@ from annotation.pay import per_hour
 from annotation.rules import CENT, pseudonym
 from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
-from recruitment.campaigns import Places, places_of
 from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
+from recruitment.places import Places, places_of
 
 T = TypeVar("T")
 MANY = 20_000

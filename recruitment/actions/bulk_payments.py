@@ -14,8 +14,9 @@ from recruitment.actions.grants import retry_grants
 from recruitment.actions.payments import record_payments, retry_payment
 from recruitment.errors import CannotPay
 from recruitment.models import Campaign, Payment, Submission
+from recruitment.pay import hourly_pay_of
 from recruitment.queue import SEND_TASK, queue_once, queue_soon
-from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
+from recruitment.reconciliation.queries import to_approve, to_top_up
 
 BATCH = 500
 """Payments in one transaction: their submissions are locked until it ends."""

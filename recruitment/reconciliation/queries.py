@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import (
-    Aggregate,
     Count,
     DateTimeField,
     DurationField,
@@ -21,9 +20,9 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Enrollment, Story, Study, WorkSession
 from annotation.queries import passed_in
-from recruitment import campaigns
 from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Group, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
+from recruitment.places import has_story_for_newcomers, people_with_every_story, people_with_items
 from recruitment.reconciliation.plan import Decision, LocalVisit
 from recruitment.visit_endings import confirmed_with, is_handed_in_elsewhere
 
@@ -284,23 +283,6 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     )
 
 
-class Median(Aggregate):
-    """The middle of some values, halfway between the two where their number is even."""
-
-    function = "PERCENTILE_CONT"
-    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
-
-
-def hourly_pay_of(campaign: Campaign) -> campaigns.HourlyPay | None:
-    """Return the campaign's pay per hour, from arrival to hand-in, of confirmed whole submissions."""
-    confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
-    times = confirmed.filter(handed_in_at__isnull=False)
-    took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
-    found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
-    median = found["median"].total_seconds() if found["median"] else 0.0
-    return campaigns.hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
-
-
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
     """Return approved whole submissions of confirmed visits that have not been topped up in any way.
 
@@ -362,9 +344,7 @@ def done_with_stories(study: Study) -> QuerySet[Enrollment]:
     free = stories.filter(has_free_slot=True)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
     if study.stratum_field or study.only_given:
-        working = campaigns.people_with_items(
-            study, free if campaigns.has_story_for_newcomers(study) else stories
-        )
+        working = people_with_items(study, free if has_story_for_newcomers(study) else stories)
         return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
-    had_all = campaigns.people_with_every_story(free if free.exists() else stories, study=study)
+    had_all = people_with_every_story(free if free.exists() else stories, study=study)
     return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))

@@ -20,11 +20,11 @@ from django.conf import LazySettings
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Story, Study, Vote, WorkSession
 from recruitment import actions
-from recruitment.campaigns import offer_of
 from recruitment.marketplace import Group, Marketplace, Unreachable
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.mturk.notifications import read_notification
 from recruitment.mturk.terms import reward_fee
+from recruitment.offers import offer_of
 from recruitment.reconciliation.queries import unsettled_visits
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for

@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation.models import Study
-from recruitment import actions, campaigns, tasks
+from recruitment import actions, pay, tasks
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
 from tests import builders
@@ -145,7 +145,7 @@ def test_a_bonus_is_given_once_and_a_large_one_after_a_question(desk: Desk, boss
 def test_all_work_is_approved_topped_up_and_retried_at_a_press(
     desk: Desk, boss: Client, queued: list[tuple[str, list[Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaigns, "FEWEST", 2)
+    monkeypatch.setattr(pay, "FEWEST", 2)
     works = [desk.hand_in(minutes=2) for _person in range(2)]
     assert "2 submissions are approved" in sent_to(boss, "move_campaign", 1, "approve")
     assert queued[-1] == ("recruitment.tasks.send_due", [desk.campaign.pk])
