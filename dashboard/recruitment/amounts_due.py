@@ -23,11 +23,11 @@ from annotation.queries import paces_of
 from annotation.rules import Pace, estimated_pay
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
-from recruitment.campaigns import people_with_items
 from recruitment.codes import CompletionOutcome, completion_code, normal_form, outcome_of
 from recruitment.errors import CannotPay
 from recruitment.join_links import person_of, source_of
 from recruitment.models import JoinLink, Visit
+from recruitment.places import people_with_items
 from recruitment.queries import is_past_test, paid_outside
 from recruitment.visit_endings import why_ended
 from tomannot import clock

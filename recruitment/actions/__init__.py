@@ -57,4 +57,4 @@ from recruitment.actions.payments import (
 )
 from recruitment.actions.platform_ids import look_up, show_ids
 from recruitment.actions.reconciliation import handle_notification, reconcile, record_sync_problem
-from recruitment.campaigns import CampaignSettings
+from recruitment.offers import CampaignSettings

@@ -164,7 +164,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
                 is_member=request.POST.get("way") == "in",
                 **by_and_now(request),
             )
-            messages.success(request, _("Recorded, and sent to the platform."))
+            messages.success(request, _("Recorded. The platform will be told in a moment."))
         else:
             messages.error(
                 request, _("There is no such group for this participant any more. Nothing was changed.")
