@@ -150,13 +150,16 @@ def opening_figures(study: Study) -> dict[str, Any]:
 
 
 def unfinished_of(study: Study, document: Mapping[str, Any], *, at_once: int) -> dict[str, int] | None:
-    """Return the number of started stories, and what each order would make of it at half of the votes.
+    """Return the number of started stories, and until half of the votes are in, what each order makes of it.
 
     ``at_once`` is how many participants hold a story now. None if there are no stories.
     """
     stories, wanted = document["verdicts"]["stories"], document["votes"]["wanted"]
     if not stories:
         return None
+    now = {"now": document.get("started", 0)}
+    if 2 * document["votes"]["counted"] >= wanted:
+        return now
     shared, own = (
         unfinished_stories(
             stories=stories,
@@ -167,7 +170,7 @@ def unfinished_of(study: Study, document: Mapping[str, Any], *, at_once: int) ->
         )
         for own in (False, True)
     )
-    return {"now": document.get("started", 0), "shared": shared, "own": own}
+    return {**now, "shared": shared, "own": own}
 
 
 def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | None] | None:

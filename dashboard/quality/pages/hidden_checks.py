@@ -42,7 +42,7 @@ class CheckRulesForm(StudyForm):
     """The rate of hidden checks, and the failed share that has consequences."""
 
     every = number(
-        gettext_lazy("One check per so many stories of a participant"),
+        gettext_lazy("One check in every so many stories of a participant"),
         (0, MOST_BETWEEN),
         format_lazy(
             gettext_lazy("0: no checks. 20 is usual. At least {least}, so that checks stay hidden."),
@@ -50,12 +50,12 @@ class CheckRulesForm(StudyForm):
         ),
     )
     minimum = number(
-        gettext_lazy("Consequences only from so many answered checks"),
+        gettext_lazy("Answered checks before any consequence"),
         (1, MOST_BETWEEN),
         gettext_lazy("One failed check is no pattern; 3 is usual."),
     )
     warn_percent = number(
-        gettext_lazy("Warn at a share of failed checks of (percent)"),
+        gettext_lazy("Warn when this percentage of checks is failed"),
         (1, 100),
         gettext_lazy(
             "The participant is told once, beside their next story, which questions to reread. "
@@ -64,7 +64,7 @@ class CheckRulesForm(StudyForm):
         required=False,
     )
     suspend_percent = number(
-        gettext_lazy("Suspend at a share of failed checks of (percent)"),
+        gettext_lazy("Suspend when this percentage of checks is failed"),
         (1, 100),
         gettext_lazy(
             "The participant gets no more stories and reads why. You can reinstate them. "
