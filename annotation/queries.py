@@ -219,8 +219,8 @@ def warning(enrollment: Enrollment) -> CheckWarning | None:
     named = set(others.values_list("question", flat=True))
     answered, failed = results.counts()
     questions = [question for question in enrollment.study.protocol.questions if question.key in named]
-    rules = enrollment.study.check_rules
-    return CheckWarning(answered, failed, questions, rules.suspend_percent is not None)
+    can_be_suspended = enrollment.study.check_suspend_percent is not None
+    return CheckWarning(answered, failed, questions, can_be_suspended)
 
 
 def test_outcome(enrollment: Enrollment) -> bool | None:
