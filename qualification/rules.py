@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from annotation.rules import LONG_BREAK
 
-LONGEST_REASON = 500
+LONGEST_WHY = 500
 """Characters of a reason in an answer key."""
 
 

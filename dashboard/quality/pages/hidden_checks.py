@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions import ProposedKey
-from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
 from annotation.numbers import number_in
+from annotation.reasons import LONGEST_REASON
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.forms import AcceptableForm, Cell, closed_notice
