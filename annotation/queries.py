@@ -116,7 +116,7 @@ def _in_session(session_id: int | None) -> Q:
     return Q() if session_id is None else Q(assignment__session=session_id)
 
 
-def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None = None) -> Vote | None:
+def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None) -> Vote | None:
     """Return the current revision of the annotator's vote on a story, if it belongs to the session."""
     theirs = Vote.objects.filter(_in_session(session_id), assignment__enrollment=enrollment)
     found = theirs.filter(assignment=assignment_id).select_related("assignment__story")
