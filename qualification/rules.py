@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
-from annotation.rules import LONG_BREAK
+from annotation.working_time import LONG_BREAK
 
 LONGEST_WHY = 500
 """Characters of a reason in an answer key."""

@@ -11,7 +11,7 @@ from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User, locked
-from annotation import locks, rules, strata
+from annotation import locks, opening, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.deciding import adaptive_problem
@@ -114,7 +114,7 @@ def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) 
 
 def blockers(study: Study) -> list[str]:
     """Return the reasons why the study cannot open, as sentences; empty if it can."""
-    return rules.blockers(
+    return opening.blockers(
         main_stories=Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].count(),
         consent_version=study.consent_version,
         gate=study.gate,

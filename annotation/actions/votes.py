@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation import locks, rules, signs, sql
+from annotation import locks, rules, signs, sql, working_time
 from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
 from annotation.actions.slots import settle_slots
@@ -171,7 +171,7 @@ def credit(*, assignment: Assignment, counts: bool, skips: int, ended_at: dateti
     person.stories_skipped += skips
     if assignment.order_seed is not None and assignment.story.role == Story.Role.MAIN:
         person.order_key_reached = assignment.story.order_key
-    person.working_since = rules.working_since(
+    person.working_since = working_time.working_since(
         person.working_since, person.last_submitted_at, assignment.served_at, ended_at
     )
     person.last_submitted_at = now
