@@ -171,7 +171,7 @@ def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     read = read_configuration(tmp_path / "study.json")
-    assert read.settings.title == "Which stories hold up?"
+    assert read.settings["title"] == "Which stories hold up?"
     (round,) = read.rounds
     assert round.acceptable["life_jackets_sev3"]["q2"] == ["yes", "possibly"]
 

@@ -85,7 +85,6 @@ from annotation.actions.serving import (
 )
 from annotation.actions.skips import skip_story
 from annotation.actions.studies import (
-    StudySettings,
     add_consent_text,
     blockers,
     change_study,
@@ -97,6 +96,7 @@ from annotation.actions.studies import (
     pause_study,
     set_gate,
     thaw_answers,
+    usual_settings,
 )
 from annotation.actions.votes import change_refusal, change_vote, check_changeable
 from annotation.actions.work_sessions import (

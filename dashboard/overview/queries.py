@@ -8,13 +8,13 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from annotation import rules
 from annotation.deciding import span
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
 from annotation.models import Assignment, Enrollment, ReviewItem, Skip, Story, Study, Vote
 from annotation.ordering import unfinished_stories
 from annotation.rules import is_skipped_often
+from annotation.working_time import estimated_pay
 from dashboard.people import listing
 from dashboard.people.listing import STEPS, people_address, steps_of
 from dashboard.qualification.figures import notes_of
@@ -187,10 +187,10 @@ def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | No
     so_far = document["votes"]["counted"] + document["checks"]["answered"]
     whole = so_far + stories_to_come(study, document)
     return {
-        "so_far": rules.estimated_pay(so_far, pace["mean"], study.pay_rate),
-        "whole": rules.estimated_pay(whole, pace["mean"], study.pay_rate),
-        "low": rules.estimated_pay(whole, pace["low"], study.pay_rate),
-        "high": rules.estimated_pay(whole, pace["high"], study.pay_rate),
+        "so_far": estimated_pay(so_far, pace["mean"], study.pay_rate),
+        "whole": estimated_pay(whole, pace["mean"], study.pay_rate),
+        "low": estimated_pay(whole, pace["low"], study.pay_rate),
+        "high": estimated_pay(whole, pace["high"], study.pay_rate),
     }
 
 

@@ -18,9 +18,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation import actions
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.protocols.base import Resolution
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
 from dashboard.quality.reconciling import columns_of, reconcile_story, reconciled_page, table_rows

@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
