@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation import hidden_checks
 from annotation.models import CheckKey, CheckResult, Event, Story, Study
 from annotation.strata import usable_checks
-from dashboard.queries import cached_for_a_minute
+from tomannot.cache import cached_for_a_minute
 
 MANY = 20_000
 """Answers to checks; counting more is too slow for a page."""

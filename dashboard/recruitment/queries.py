@@ -27,11 +27,11 @@ from annotation.models import Assignment, Enrollment, Study, WorkSession
 from annotation.numbers import number_in
 from annotation.pay import per_hour
 from annotation.rules import CENT, pseudonym
-from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
 from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.places import Places, places_of
+from tomannot.cache import cached_for_a_minute
 
 T = TypeVar("T")
 MANY = 20_000
