@@ -64,7 +64,6 @@ def people_on(study: Study, page: int) -> list[dict[str, Any]]:
 
 
 def people_count(study: Study) -> int:
-    """Count the participants with figures."""
     return len(_places(study))
 
 

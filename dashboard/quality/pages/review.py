@@ -51,7 +51,6 @@ class Tally:
 
 
 def counted(decisions: Iterable[str]) -> Tally:
-    """Count the decisions by kind."""
     found = list(decisions)
     return Tally(
         *(found.count(decision) for decision in (Decision.ACCEPT, Decision.UNCOUNTED, Decision.REJECT))

@@ -217,7 +217,6 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
 
 @read_page(Right.PUBLISH)
 def preview_chart(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
-    """Send a chart of the preview."""
     found = previews.latest(study, name)
     if found is None:  # it is kept for minutes only
         return redirect("dashboard:preview_release", slug=study.slug)

@@ -64,8 +64,6 @@ STORY_COLUMNS: dict[str, Callable[[ListedStory], Any]] = {
 
 
 class SearchForm(forms.Form):
-    """Filters of the list."""
-
     text = forms.CharField(label=gettext_lazy("Words of the story"), required=False, max_length=200)
     start = forms.CharField(label=gettext_lazy("Starting at this id"), required=False, max_length=100)
     scenario = forms.CharField(label=gettext_lazy("Scenario"), required=False, max_length=100)
