@@ -8,6 +8,7 @@ from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
 from dashboard.charts.base import Chart, Column, drawing, in_lines
+from dashboard.figures.tables import ALL_ANSWERS
 
 MAIN = "gwet_ac1"
 """The coefficient that the sentence speaks of: it stays sensible where nearly all answers are one."""
@@ -60,7 +61,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
         (cell["value"], row["title"])
         for row in rows
         for cell in row["cells"]
-        if cell["name"] == MAIN and cell["value"] is not None and row["key"] != "validity"
+        if cell["name"] == MAIN and cell["value"] is not None and row["key"] != ALL_ANSWERS
     ]
     if not values:
         return _("No coefficient can be computed yet.")

@@ -32,6 +32,10 @@ RATINGS = {
 }
 
 
+ALL_ANSWERS = "validity"
+"""The key of the row about whole votes."""
+
+
 def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return agreement by question, and last for whole votes: coefficients with intervals or a reason."""
     statistics = document["statistics"]
@@ -39,7 +43,7 @@ def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, 
     found = [(key, titles.get(key, key), entry) for key, entry in statistics["agreement"].items()]
     if "agreement_on_validity" in statistics:
         found.append(
-            ("validity", _("All answers: for or against the story"), statistics["agreement_on_validity"])
+            (ALL_ANSWERS, _("All answers: for or against the story"), statistics["agreement_on_validity"])
         )
     return [
         {
