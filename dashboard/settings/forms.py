@@ -83,6 +83,12 @@ def prose(
     return forms.CharField(label=label, help_text=help_text, required=required, widget=widget, **options)
 
 
+def line(label: Any, longest: int, help_text: Any = "", **attrs: Any) -> forms.CharField:
+    """Return a field for a required text of one line."""
+    widget = forms.TextInput(attrs=attrs)
+    return forms.CharField(label=label, max_length=longest, help_text=help_text, widget=widget)
+
+
 def number(label: Any, within: tuple[int, int], help_text: Any = "", **options: Any) -> forms.IntegerField:
     """Return a field for a whole number from the first to the second of two."""
     least, most = within
