@@ -16,8 +16,9 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from annotation.models import Story, Study
 from annotation.strata import stories_of_design
+from dashboard.recruitment.amounts_due import CameBy
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm, choose, number, prose
+from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, prose
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
@@ -43,6 +44,8 @@ OF_A_TEST = {
 DESCRIPTION = "dashboard/recruitment/campaign_description.txt"
 TITLE = 128
 """Characters of a title on a platform."""
+LONGEST_NOTE = 1000
+"""Characters of a note about a mismatch or a payment."""
 
 
 def _title(study: Study, *, is_test: bool) -> str:
@@ -231,7 +234,7 @@ class DecisionForm(StudyForm):
     """The note on a mismatch: the researcher's decision in words."""
 
     how = forms.CharField(
-        label=_("How you dealt with it"), max_length=1000, help_text=_("A few words for the log.")
+        label=_("How you dealt with it"), max_length=LONGEST_NOTE, help_text=_("A few words for the log.")
     )
 
 
@@ -240,21 +243,84 @@ class RejectionForm(StudyForm):
 
     reason = prose(_("Reason (the participant reads it)"), rows=4, required=True)
     category = forms.ChoiceField(label=_("Kind of reason"), required=False)
-    leave_group = forms.BooleanField(required=False)
+    leave_group = forms.BooleanField(
+        label=_("Remove them from the group of those who passed, too: they are offered no more stories"),
+        required=False,
+        initial=True,
+    )
+    use_required_attribute = False  # the form has buttons for other decisions, too
 
-    def __init__(self, data: Any, *, is_test: bool, platform: Platform) -> None:
-        super().__init__(data)
+    def __init__(self, data: Any, *, is_test: bool, platform: Platform, auto_id: str) -> None:
+        super().__init__(data, auto_id=auto_id)
         if not is_test:
             del self.fields["leave_group"]
         self.fields["reason"].validators += [
             MinLengthValidator(platform.shortest_rejection),
             MaxLengthValidator(platform.longest_rejection),
         ]
+        self.fields["reason"].widget.attrs["maxlength"] = platform.longest_rejection
         if platform.rejection_categories:
             choose(self, "category", platform.rejection_categories.items())
             self.fields["category"].required = True
         else:
             del self.fields["category"]
+
+
+class TableOfPaymentsForm(StudyForm):
+    """External payments in a table, and how they were made."""
+
+    table = forms.FileField(
+        label=_("The table, with the amounts that you paid now in the column “paid”"),
+        help_text=_(
+            "Rows without an amount are skipped. If a payment to somebody in the table was recorded after "
+            "you downloaded it, the whole table is refused."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+    reason = line(_("How you paid participants"), LONGEST_NOTE)
+
+
+class OnePaymentForm(StudyForm):
+    """An external payment of one participant, and how it was made."""
+
+    who = line(_("Their code or pseudonym"), 60, autocomplete="off")
+    paid = line(None, 10, _("Entries cannot be changed. To correct a mistake, enter a negative amount."))
+    reason = line(_("How you paid them"), LONGEST_NOTE)
+
+    def __init__(self, study: Study, **options: Any) -> None:
+        super().__init__(**options)
+        self.fields["paid"].label = gettext("Amount in %(currency)s") % {"currency": study.currency}
+
+
+class CameByForm(StudyForm):
+    """Select the rows of the table of amounts due by how participants arrived."""
+
+    came_by = forms.ChoiceField(
+        label=_("Participants"), required=False, choices=[("", _("everybody")), *CameBy.choices]
+    )
+
+
+class PlatformIdsForm(StudyForm):
+    """Select the rows of the table of amounts due by ids of a platform."""
+
+    participants = prose(
+        _("Amounts due to these participants"),
+        _("Ids from the platform’s list, one per line."),
+        rows=3,
+        required=True,
+    )
+
+
+class CodeForm(StudyForm):
+    """A completion code to look up, and optionally whose it should be."""
+
+    code = line(_("Code"), 40, autocomplete="off")
+    participant = forms.CharField(
+        label=_("Participant’s id on the platform (optional; checks that the code is theirs)"),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
 
 
 UNDERWAY = "underway"

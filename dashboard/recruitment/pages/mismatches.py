@@ -143,5 +143,5 @@ def _row(
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
         "platform": platform_of(campaign),
-        "rejection": rejection_form(campaign),
+        "rejection": rejection_form(campaign, number=mismatch.pk),
     }

@@ -43,9 +43,8 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
         "campaign": campaign,
         "next": f"after={following}" if following else "",
         "is_first": not (after or only),
-        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
+        "rows": [_row(campaign, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
-        "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
 
@@ -88,7 +87,7 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
-def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str, Any]:
+def _row(campaign: Campaign, submission: Submission, test: Attempt | None) -> dict[str, Any]:
     visit = submission.visit
     minutes = None
     if visit and visit.handed_in_at:
@@ -98,7 +97,8 @@ def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str
     overturned = {payment.pk for payment in payments if payment.kind == Payment.Kind.OVERTURN}
     return {
         "submission": submission,
-        "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
+        "pseudonym": pseudonym(campaign.study.pseudonym_key, submission.annotator_id),
+        "rejection": rejection_form(campaign, number=submission.pk),
         "test": test,
         "minutes": minutes,
         "may_have_bonus": submission.status in PAID | NEVER_APPROVED
