@@ -39,7 +39,7 @@ RIGHTS_IN_WORDS = {
     Right.LOOK: _("See the study: its stories, the votes under pseudonyms, all figures"),
     Right.REVIEW: _("Judge answers and stories: reviews and expert decisions"),
     Right.AUDIT: _("Read and export the log"),
-    Right.CHANGE: _("Change the study: settings, stories, key, annotators, open and close it"),
+    Right.CHANGE: _("Change the study: settings, stories, key, participants, open and close it"),
     Right.PUBLISH: _("Publish a release"),
     Right.MANAGE: _("Decide who belongs to the study, and in which role"),
 }

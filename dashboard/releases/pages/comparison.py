@@ -197,7 +197,7 @@ def _counts(release: Release) -> dict[str, Any]:
         _("Dropped"): release.dropped,
         _("Incomplete"): release.incomplete,
         _("Votes"): release.votes,
-        _("Annotators"): release.annotators,
+        _("Participants"): release.annotators,
     }
 
 
