@@ -179,7 +179,8 @@ def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     enrollment = get_enrollment(study, pseudonym)
     standing = exclusion_in_force(enrollment)
     do = request.POST.get("do", "readmit" if standing else "exclude")
-    form = (ReadmitForm if do == "readmit" else ExcludeForm)(request.POST or None)
+    sent = request.POST if request.method == "POST" else None
+    form = (ReadmitForm if do == "readmit" else ExcludeForm)(sent)
     if form.is_valid():
         with ErrorsAsMessages(request):
             messages.success(request, _exclude_or_readmit(request, enrollment, do, form.cleaned_data))
@@ -210,7 +211,7 @@ def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Show a participant's tests and visits; a POST lets them take the test again."""
     enrollment = get_enrollment(study, pseudonym)
     retaking = detail.retaking_of(enrollment)
-    form = RetakeForm(request.POST or None, retaking)
+    form = RetakeForm(request.POST if request.method == "POST" else None, retaking)
     if form.is_valid():
         with ErrorsAsMessages(request):
             let_take_test_again(

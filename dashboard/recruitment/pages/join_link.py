@@ -140,7 +140,7 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
 def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the join link and amounts due. A POST looks up a code; in an address it would be logged."""
     link = JoinLink.objects.select_related("study").filter(study=study).first()
-    form = CodeForm(request.POST or None)
+    form = CodeForm(request.POST if request.method == "POST" else None)
     given = form.cleaned_data if form.is_valid() else None
     noted = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
     context = {
