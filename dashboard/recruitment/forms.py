@@ -22,7 +22,7 @@ from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, p
 from recruitment.actions import CampaignSettings
 from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
-from recruitment.platforms import Platform, platform_named
+from recruitment.platforms import Platform, platform_named, platform_of
 
 DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
 """Fields that change with the number of stories in a submission, unless a researcher has edited them."""
@@ -208,26 +208,48 @@ class SeatsForm(StudyForm):
 
 
 class BonusForm(StudyForm):
-    """The amount of a bonus and its reason."""
+    """The amount of a bonus and its reason. To be shown it needs its campaign."""
 
-    amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
-    reason = forms.CharField(label=_("Reason"), max_length=2000)
+    amount = forms.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        min_value=Decimal("0.01"),
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    reason = line(None, 2000)
+
+    def __init__(
+        self, data: Any = None, *, campaign: Campaign | None = None, is_outside: bool = False, **options: Any
+    ) -> None:
+        super().__init__(data, **options)
+        if campaign is None:
+            return
+        self.fields["amount"].label = gettext("Amount in %(currency)s") % {"currency": campaign.currency}
+        if is_outside:
+            self.fields["reason"].label = _("How you paid them, and why not through the platform")
+        elif platform_of(campaign).shows_bonus_reason:
+            self.fields["reason"].label = _("Reason (the participant reads it)")
+        else:
+            self.fields["reason"].label = _("Reason (for the log; the platform does not pass it on)")
 
 
 class OneBonusForm(BonusForm):
     """A bonus with the page's idempotency token, so that pressing twice pays once."""
 
     token = forms.UUIDField(
+        widget=forms.HiddenInput,
         error_messages=dict.fromkeys(
             ("required", "invalid"), _("Reload the page and enter the bonus again. Nothing was paid.")
-        )
+        ),
     )
 
 
 class RemedyForm(BonusForm):
     """The way to pay a participant whose work cannot be approved."""
 
-    votes_count = forms.BooleanField(required=False)
+    votes_count = forms.BooleanField(
+        label=_("Count the votes, too, where the slots are still free"), required=False
+    )
 
 
 class DecisionForm(StudyForm):

@@ -130,7 +130,7 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
 def _row(
     study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, Attempt]
 ) -> dict[str, Any]:
-    campaign = mismatch.campaign
+    campaign, ways = mismatch.campaign, remedies_of(case)
     person = person_of_mismatch(mismatch).pk
     return {
         "mismatch": mismatch,
@@ -139,7 +139,17 @@ def _row(
         "visit": visit_of_mismatch(mismatch),
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
-        "ways": remedies_of(case),
+        "ways": ways,
+        "payments": [
+            (
+                way,
+                RemedyForm(
+                    campaign=campaign, is_outside=way == Remedy.OUTSIDE, auto_id=f"{way}-{mismatch.pk}-%s"
+                ),
+            )
+            for way in ways
+            if way in PAYING
+        ],
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
         "platform": platform_of(campaign),

@@ -18,7 +18,7 @@ from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries as queries
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
-from dashboard.recruitment.forms import PaymentFilter
+from dashboard.recruitment.forms import OneBonusForm, PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
@@ -103,7 +103,9 @@ def _row(campaign: Campaign, submission: Submission, test: Attempt | None) -> di
         "minutes": minutes,
         "may_have_bonus": submission.status in PAID | NEVER_APPROVED
         or any(payment.state != Payment.State.FAILED for payment in decided),
-        "token": uuid4(),
+        "bonus": OneBonusForm(
+            campaign=campaign, initial={"token": uuid4()}, auto_id=f"bonus-{submission.pk}-%s"
+        ),
         "may_overturn": submission.status == Submission.Status.REJECTED
         and submission.annotator.erased_at is None
         and not any(
