@@ -213,8 +213,6 @@ def _shown(
     titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
     page = Paginator(range(differing[kind]), store.PER_PAGE).get_page(request.GET.get("page"))
-    scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
-    generators, more_generators = retention_pairs(summary, "by_generator_model")
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
@@ -240,8 +238,13 @@ def _shown(
             (_("Counts"), _side_by_side(_counts(before), _counts(now)), True),
         ],
         "retentions": [
-            ("by-scenario", scenarios, more_scenarios),
-            ("by-generator", generators, more_generators),
+            ("by-scenario", _("Kept, by scenario"), _("Scenario"), *retention_pairs(summary, "by_scenario")),
+            (
+                "by-generator",
+                _("Kept, by generator model"),
+                _("Generator model"),
+                *retention_pairs(summary, "by_generator_model"),
+            ),
         ],
     }
 
