@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _, ngettext
 
-from annotation.actions.enrollments import LONGEST_REASON
+from annotation.reasons import LONGEST_REASON
 from dashboard.settings.forms import StudyForm, line, prose
 
 

@@ -78,7 +78,7 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
         "similar": number,
         "at_once": min(number, NOTED_AT_ONCE),
         "newest": found.latest("pk").pk,
-        "common_form": CommonDecisionForm(),
+        "common_form": CommonDecisionForm(auto_id="%s-all"),
     }
 
 
