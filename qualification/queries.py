@@ -31,7 +31,7 @@ def why_no_test(study: Study) -> str:
     if study.qualified_through is None:
         return ""
     return _(
-        "This study takes annotators who qualified in “%(source)s”, so it has no test of its own. Edit the "
+        "This study takes participants who qualified in “%(source)s”, so it has no test of its own. Edit the "
         "test there."
     ) % {"source": study.qualified_through.slug}
 

@@ -206,7 +206,7 @@ def test_every_example_file_can_be_imported(tmp_path: Path) -> None:
 def test_the_guide_to_importing_has_every_scenario_and_finding() -> None:
     text = page("docs/importing.md")
     assert set(re.findall(r"`([a-z_]+)`", section(text, "Scenarios"))) == SCENARIOS
-    codes = set(FIRST_CELL.findall(section(text, "Lint findings")))
+    codes = set(FIRST_CELL.findall(section(text, "Lint warnings")))
     lint = page("annotation/protocols/validity/lint.py") + page("annotation/actions/story_files.py")
     assert codes == set(re.findall(r"(?:Finding\(|^ {8}\()\s*\"([a-z]+_[a-z_]+)\"", lint, re.MULTILINE))
 

@@ -160,9 +160,11 @@ def _problem(
     elif story is None:
         said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
     elif not row.person:
-        said = _("It names no participant. Write the participant behind a comma, or above for all lines.")
+        said = _("It names no participant. Write the participant after a comma, or above for all lines.")
     elif person is None:
-        said = _("“%(person)s” is no pseudonym of this study and no confirmed address. Invite them first.")
+        said = _(
+            "“%(person)s” is neither a pseudonym in this study nor a confirmed address. Invite them first."
+        )
     elif person.state not in ("invited", "consented", "qualified"):
         said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
     elif person.pk in lists.kept_out:

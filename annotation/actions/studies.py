@@ -342,7 +342,7 @@ def _refusals(study: Study, changed: Mapping[str, Any]) -> dict[str, str]:
         refused |= {"pay_rate": problem} if problem else {}
     votes = changed.keys() & {"votes_per_story", "most_votes"}
     if votes and Assignment.objects.filter(story__study=study, given=True).exists():
-        refused |= dict.fromkeys(votes, _("Take back the stories that you gave by name first."))
+        refused |= dict.fromkeys(votes, _("Withdraw the assigned stories first."))
     if changed.get("serving_order") == Study.ServingOrder.GIVEN and study.stratum_field:
         refused |= {"serving_order": _("This study has a design, which decides who gets which story.")}
     if "story_cap" in changed and (problem := limit_problem(study, changed["story_cap"])):

@@ -94,7 +94,7 @@ def people(rows: Sequence[Mapping[str, Any]], *, median_seconds: float | None, e
     agreed = [row["agreement"] for row in found if row["agreement"] is not None]
     lowest = max(0, math.floor(10 * min(agreed, default=0) - 0.1)) / 10  # a tenth below the lowest share
     columns = (
-        Column("pseudonym", _("Person")),
+        Column("pseudonym", _("Participant")),
         Column("votes", _("Votes"), "count"),
         Column("median_seconds", _("Median seconds"), "number"),
         Column("agreement", _("Agrees with others"), "share"),

@@ -242,7 +242,7 @@ def _problem(named: set[int], said: str, before: str, amounts: Collection[int]) 
     if not named:
         return _("no participant has this code or pseudonym")
     if len(named) > 1:  # one column was sorted without the other
-        return _("the code and the pseudonym belong to different people")
+        return _("the code and the pseudonym belong to different participants")
     if not _AMOUNT.fullmatch(said):
         return _("“%(said)s” is not an amount") % {"said": said[:20]}
     if before and not _AMOUNT.fullmatch(before):

@@ -21,9 +21,13 @@ MANY_REWARDS = 3
 """Ask again before a bonus of more than this many rewards: it may lack its decimal point."""
 
 
-def rejection_form(campaign: Campaign, data: Any = None) -> RejectionForm:
-    """Return the form of a rejection, with the fields that the campaign's platform asks for."""
-    return RejectionForm(data, is_test=campaign.is_test, platform=platform_of(campaign))
+def rejection_form(campaign: Campaign, data: Any = None, *, number: int = 0) -> RejectionForm:
+    """Return the form of a rejection, with the fields that the campaign's platform asks for.
+
+    ``number`` makes the fields' ids unique on a page with several of these forms.
+    """
+    platform, auto_id = platform_of(campaign), f"rejection-{number}-%s"
+    return RejectionForm(data, is_test=campaign.is_test, platform=platform, auto_id=auto_id)
 
 
 def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:

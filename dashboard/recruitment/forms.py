@@ -17,13 +17,13 @@ from django.utils.translation import gettext, gettext_lazy as _
 from annotation.models import Story, Study
 from annotation.strata import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm, choose, number, prose
+from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, prose
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.offers import has_one_posting
 from recruitment.pay import fair_reward
 from recruitment.places import seats_needed
-from recruitment.platforms import Platform, platform_named
+from recruitment.platforms import Platform, platform_named, platform_of
 
 SETTINGS = {term.name for term in fields(CampaignSettings)} - {"platform", "purpose", "countries"}
 DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
@@ -48,6 +48,8 @@ OF_A_TEST = {
 DESCRIPTION = "dashboard/recruitment/campaign_description.txt"
 TITLE = 128
 """Characters of a title on a platform."""
+LONGEST_NOTE = 1000
+"""Characters of a note about a mismatch or a payment."""
 
 
 def _title(study: Study, *, is_test: bool) -> str:
@@ -197,33 +199,66 @@ class SeatsForm(StudyForm):
 
 
 class BonusForm(StudyForm):
-    """The amount of a bonus and its reason."""
+    """The amount of a bonus and its reason. To be shown it needs its campaign."""
 
-    amount = forms.DecimalField(label=_("Amount"), max_digits=8, decimal_places=2, min_value=Decimal("0.01"))
-    reason = forms.CharField(label=_("Reason"), max_length=2000)
+    amount = forms.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        min_value=Decimal("0.01"),
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    reason = line(None, 2000)
+
+    def __init__(
+        self, data: Any = None, *, campaign: Campaign | None = None, is_outside: bool = False, **options: Any
+    ) -> None:
+        super().__init__(data, **options)
+        if campaign is None:
+            return
+        self.fields["amount"].label = gettext("Amount in %(currency)s") % {"currency": campaign.currency}
+        if is_outside:
+            self.fields["reason"].label = _("How you paid them, and why not through the platform")
+        elif platform_of(campaign).shows_bonus_reason:
+            self.fields["reason"].label = _("Reason (the participant reads it)")
+        else:
+            self.fields["reason"].label = _("Reason (for the log; the platform does not pass it on)")
 
 
 class OneBonusForm(BonusForm):
     """A bonus with the page's idempotency token, so that pressing twice pays once."""
 
     token = forms.UUIDField(
+        widget=forms.HiddenInput,
         error_messages=dict.fromkeys(
             ("required", "invalid"), _("Reload the page and enter the bonus again. Nothing was paid.")
-        )
+        ),
     )
 
 
 class RemedyForm(BonusForm):
     """The way to pay a participant whose work cannot be approved."""
 
-    votes_count = forms.BooleanField(required=False)
+    votes_count = forms.BooleanField(
+        label=_("Count the votes, too, where the slots are still free"), required=False
+    )
 
 
 class DecisionForm(StudyForm):
     """The note on a mismatch: the researcher's decision in words."""
 
-    how = forms.CharField(
-        label=_("How you dealt with it"), max_length=1000, help_text=_("A few words for the log.")
+    how = line(_("How you dealt with it"), LONGEST_NOTE)
+
+
+class CommonDecisionForm(StudyForm):
+    """The note on all mismatches of a filtered list."""
+
+    how = line(
+        _("How you dealt with all of these"),
+        LONGEST_NOTE,
+        _(
+            "The log records your note for each of them. Nothing is paid or sent. Votes of unproven "
+            "submissions no longer count."
+        ),
     )
 
 
@@ -232,16 +267,22 @@ class RejectionForm(StudyForm):
 
     reason = prose(_("Reason (the participant reads it)"), rows=4, required=True)
     category = forms.ChoiceField(label=_("Kind of reason"), required=False)
-    leave_group = forms.BooleanField(required=False)
+    leave_group = forms.BooleanField(
+        label=_("Remove them from the group of those who passed, too: they are offered no more stories"),
+        required=False,
+        initial=True,
+    )
+    use_required_attribute = False  # the form has buttons for other decisions, too
 
-    def __init__(self, data: Any, *, is_test: bool, platform: Platform) -> None:
-        super().__init__(data)
+    def __init__(self, data: Any, *, is_test: bool, platform: Platform, auto_id: str) -> None:
+        super().__init__(data, auto_id=auto_id)
         if not is_test:
             del self.fields["leave_group"]
         self.fields["reason"].validators += [
             MinLengthValidator(platform.shortest_rejection),
             MaxLengthValidator(platform.longest_rejection),
         ]
+        self.fields["reason"].widget.attrs["maxlength"] = platform.longest_rejection
         if platform.rejection_categories:
             choose(self, "category", platform.rejection_categories.items())
             self.fields["category"].required = True

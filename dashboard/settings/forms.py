@@ -36,7 +36,7 @@ RIGHTS_IN_WORDS = {
     Right.LOOK: _("See the study: its stories, the votes under pseudonyms, all figures"),
     Right.REVIEW: _("Judge answers and stories: reviews and expert decisions"),
     Right.AUDIT: _("Read and export the log"),
-    Right.CHANGE: _("Change the study: settings, stories, key, annotators, open and close it"),
+    Right.CHANGE: _("Change the study: settings, stories, key, participants, open and close it"),
     Right.PUBLISH: _("Publish a release"),
     Right.MANAGE: _("Decide who belongs to the study, and in which role"),
 }
@@ -78,6 +78,12 @@ def prose(
     """Return a field for a text of several lines."""
     widget = forms.Textarea(attrs={"rows": rows, "class": "text"})
     return forms.CharField(label=label, help_text=help_text, required=required, widget=widget, **options)
+
+
+def line(label: Any, longest: int, help_text: Any = "", **attrs: Any) -> forms.CharField:
+    """Return a field for a required text of one line."""
+    widget = forms.TextInput(attrs=attrs)
+    return forms.CharField(label=label, max_length=longest, help_text=help_text, widget=widget)
 
 
 def number(label: Any, within: tuple[int, int], help_text: Any = "", **options: Any) -> forms.IntegerField:

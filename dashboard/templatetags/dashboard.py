@@ -52,6 +52,13 @@ def moment(value: datetime | str | None) -> SafeString | str:
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), said)
 
 
+@register.simple_block_tag
+def scroll(content: SafeString, label: str = "", labelledby: str = "") -> SafeString:
+    """Let a wide table scroll, also by keyboard; ``labelledby`` is the id of an element that names it."""
+    name = format_html('aria-labelledby="{}"' if labelledby else 'aria-label="{}"', labelledby or label)
+    return format_html('<div class="table-scroll" role="region" {} tabindex="0">{}</div>', name, content)
+
+
 @register.filter
 def hundredfold(share: float, digits: int = 0) -> float:
     """Return a share (0..1) as a number of per cent, rounded to so many digits."""

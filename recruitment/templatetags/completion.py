@@ -4,6 +4,7 @@ from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils.translation import ngettext
 
 from annotation.access import page_url, work_session
 from annotation.models import Enrollment
@@ -94,6 +95,11 @@ def unpaid(enrollment: Enrollment) -> dict[str, Any]:
 @register.filter
 def platform_words(campaign: Campaign) -> Words:
     return platform_of(campaign).words
+
+
+@register.filter
+def minutes(number: int) -> str:
+    return ngettext("%(minutes)s minute", "%(minutes)s minutes", number) % {"minutes": number}
 
 
 def _offer(context: Context) -> dict[str, Any] | None:

@@ -359,7 +359,7 @@ def test_no_story_is_given_by_name_where_the_number_is_adaptive() -> None:
     person = builders.qualified(draft)[0]
     row = actions.GivenRow(1, Story.objects.filter(study=draft)[0].story_id, person.pseudonym)
     actions.give_items(study=draft, rows=[row], by=None, now=NOW)
-    with pytest.raises(InvalidStudy, match="Take back the stories"):
+    with pytest.raises(InvalidStudy, match="Withdraw the assigned stories"):
         actions.change_study(study=draft, changes={"most_votes": 5}, by=None, now=NOW)
 
 

@@ -33,8 +33,8 @@ def test_the_command_imports_several_files(
     call_command("import_stories", "study", one, two)
 
     assert capsys.readouterr().out.splitlines() == [
-        f"{one}: 2 stories read, 2 added, 0 there already, 0 lint findings.",
-        f"{two}: 2 stories read, 1 added, 1 there already, 0 lint findings.",
+        f"{one}: 2 stories read, 2 added, 0 there already, 0 lint warnings.",
+        f"{two}: 2 stories read, 1 added, 1 there already, 0 lint warnings.",
     ]
 
 

@@ -78,5 +78,5 @@ class Command(ActionCommand):
         verb = "would be added" if job.dry_run else "added"
         self.stdout.write(
             f"{path}: {job.rows_read:,} {noun} read, {job.stories_added:,} {verb}, "
-            f"{job.stories_unchanged:,} there already, {job.findings:,} lint findings."
+            f"{job.stories_unchanged:,} there already, {job.findings:,} lint warnings."
         )

@@ -13,12 +13,13 @@ from annotation import actions, rules
 from annotation.actions.exclusions import exclusion_in_force
 from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
-from annotation.reasons import LONGEST_REASON, check_reason
+from annotation.reasons import check_reason
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
-from dashboard.http import ErrorsAsMessages, page_number
+from dashboard.http import ErrorsAsMessages, page_number, render_form
 from dashboard.people import detail
+from dashboard.people.forms import ExcludeForm, ReadmitForm, ReasonForm, RetakeForm, SuspendForm
 from dashboard.people.listing import progress_of
 from dashboard.qualification.figures import attempts_of
 from dashboard.queries import get_enrollment
@@ -92,7 +93,7 @@ def _standing(enrollment: Enrollment, rights: frozenset[Right]) -> dict[str, Any
         "standing": exclusion_in_force(enrollment),
         "suspension": detail.suspension_of(enrollment),
         "can_be_suspended": State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[enrollment.state],
-        "longest": LONGEST_REASON,
+        "reason_form": ReasonForm() if enrollment.state == State.SUSPENDED else SuspendForm(),
         "may_renew_link": may_change and detail.may_have_link(enrollment),
         "may_send_link": may_change and settings.SENDS_MAIL and confirmed_address_of(enrollment) is not None,
     }
@@ -176,30 +177,32 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
 def exclude(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Exclude all votes of a participant, or readmit them; each with a reason."""
     enrollment = get_enrollment(study, pseudonym)
-    if request.method == "POST":
+    standing = exclusion_in_force(enrollment)
+    do = request.POST.get("do", "readmit" if standing else "exclude")
+    sent = request.POST if request.method == "POST" else None
+    form = (ReadmitForm if do == "readmit" else ExcludeForm)(sent)
+    if form.is_valid():
         with ErrorsAsMessages(request):
-            messages.success(request, _exclude_or_readmit(request, enrollment))
+            messages.success(request, _exclude_or_readmit(request, enrollment, do, form.cleaned_data))
         return redirect("dashboard:exclude", slug=study.slug, pseudonym=pseudonym)
     votes = Assignment.objects.filter(enrollment=enrollment, story__role=Story.Role.MAIN)
     context = {
         "person": enrollment,
         "pseudonym": pseudonym,
-        "standing": exclusion_in_force(enrollment),
+        "form": form,
+        "standing": standing,
         "earlier": enrollment.vote_exclusions.of_people().exclude(lifted_at=None).order_by("-pk"),
         "counting": votes.filter(state=Assignment.State.SUBMITTED).count(),
         "excluded": votes.filter(state=Assignment.State.EXCLUDED).count(),
-        "longest": LONGEST_REASON,
     }
-    return render(request, "dashboard/people/exclude.html", context)
+    return render_form(request, "dashboard/people/exclude.html", context)
 
 
-def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
-    by, now, reason = signed_in(request), clock.now(), request.POST.get("reason", "")
-    if request.POST.get("do") != "readmit":
-        told = request.POST.get("told", "")
-        actions.exclude_annotator(enrollment=enrollment, reason=reason, told=told, by=by, now=now)
+def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment, do: str, given: dict[str, str]) -> str:
+    if do != "readmit":
+        actions.exclude_annotator(enrollment=enrollment, **given, **by_and_now(request))
         return _("Excluded. Their votes are kept, and their slots go to others.")
-    done = actions.readmit_annotator(enrollment=enrollment, reason=reason, by=by, now=now)
+    done = actions.readmit_annotator(enrollment=enrollment, **given, **by_and_now(request))
     return render_to_string("dashboard/people/readmitted.txt", {"done": done}).strip()
 
 
@@ -207,22 +210,20 @@ def _exclude_or_readmit(request: HttpRequest, enrollment: Enrollment) -> str:
 def tests(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     """Show a participant's tests and visits; a POST lets them take the test again."""
     enrollment = get_enrollment(study, pseudonym)
-    if request.method != "POST":
-        context = {
-            "person": enrollment,
-            "pseudonym": pseudonym,
-            "retaking": detail.retaking_of(enrollment),
-            "longest": LONGEST_REASON,
-        }
-        return render(request, "dashboard/people/tests.html", context)
-    with ErrorsAsMessages(request, ValueError):
-        let_take_test_again(
-            enrollment=enrollment,
-            was_somebody_else="somebody_else" in request.POST,
-            reason=request.POST.get("reason", ""),
-            seen=int(request.POST.get("seen", "")),
-            **by_and_now(request),
-        )
-        done = _("Done. They can begin as soon as they open the work or their link again.")
-        messages.success(request, done)
-    return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)
+    retaking = detail.retaking_of(enrollment)
+    form = RetakeForm(request.POST if request.method == "POST" else None, retaking)
+    if form.is_valid():
+        with ErrorsAsMessages(request):
+            let_take_test_again(
+                enrollment=enrollment,
+                was_somebody_else=form.cleaned_data["somebody_else"],
+                reason=form.cleaned_data["reason"],
+                seen=form.cleaned_data["seen"],
+                **by_and_now(request),
+            )
+            messages.success(
+                request, _("Done. They can begin as soon as they open the work or their link again.")
+            )
+        return redirect("dashboard:tests", slug=study.slug, pseudonym=pseudonym)
+    context = {"person": enrollment, "pseudonym": pseudonym, "retaking": retaking, "form": form}
+    return render_form(request, "dashboard/people/tests.html", context)

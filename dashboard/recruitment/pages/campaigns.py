@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import TextChoices
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext_lazy
 
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
@@ -36,21 +37,32 @@ def _start(*, campaign: Campaign, by: User, now: datetime) -> Campaign:
     )
 
 
+class Move(TextChoices):
+    """A button on a campaign's page."""
+
+    START = "start", gettext_lazy("Start on the platform")
+    CONTINUE = "continue", gettext_lazy("Continue now")
+    ASK = "ask", gettext_lazy("Compare with the platform now")
+    PAUSE = "pause", pgettext_lazy("a campaign", "Pause")
+    RESUME = "resume", gettext_lazy("Resume")
+    END = "end", gettext_lazy("End permanently")
+
+
 MOVES: dict[str, Callable[..., Campaign]] = {
-    "start": _start,
-    "pause": actions.pause_campaign,
-    "resume": actions.resume_campaign,
-    "end": actions.end_campaign,
+    Move.START: _start,
+    Move.PAUSE: actions.pause_campaign,
+    Move.RESUME: actions.resume_campaign,
+    Move.END: actions.end_campaign,
 }
 PAYS: dict[str, Callable[..., int]] = {"top_up": actions.top_up_all, "approve": actions.approve_all}
 OFFERED = {
-    Campaign.State.DRAFT: ("start",),
-    Campaign.State.CREATING: ("continue", "end"),
-    Campaign.State.LIVE: ("ask", "pause", "end"),
-    Campaign.State.PAUSING: ("continue", "resume", "end"),
-    Campaign.State.PAUSED: ("ask", "resume", "end"),
-    Campaign.State.ENDING: ("continue",),
-    Campaign.State.ENDED: ("ask",),
+    Campaign.State.DRAFT: (Move.START,),
+    Campaign.State.CREATING: (Move.CONTINUE, Move.END),
+    Campaign.State.LIVE: (Move.ASK, Move.PAUSE, Move.END),
+    Campaign.State.PAUSING: (Move.CONTINUE, Move.RESUME, Move.END),
+    Campaign.State.PAUSED: (Move.ASK, Move.RESUME, Move.END),
+    Campaign.State.ENDING: (Move.CONTINUE,),
+    Campaign.State.ENDED: (Move.ASK,),
 }
 """Buttons on a campaign's page, by its state."""
 
@@ -171,12 +183,12 @@ def _sums(found: Campaign) -> dict[str, Any]:
     }
 
 
-def _offered(found: Campaign) -> tuple[str, ...]:
+def _offered(found: Campaign) -> tuple[Move, ...]:
     """Return the buttons to show; an expired offer can be resumed."""
     moves = OFFERED[Campaign.State(found.state)]
     is_live = found.state == Campaign.State.LIVE
     is_over = found.is_over(now=clock.now()) or found.platform_offer == OnOffer.PAUSED
-    return ("resume", *moves) if is_live and is_over else moves
+    return (Move.RESUME, *moves) if is_live and is_over else moves
 
 
 @write_page(Right.CHANGE)
@@ -202,7 +214,7 @@ def move_campaign(request: HttpRequest, study: Study, number: int, move: str) ->
             messages.success(request, _paid_message(move, paid))
         elif move == "widen":
             _widen(request, found)
-        elif move in ("continue", "ask"):
+        elif move in (Move.CONTINUE, Move.ASK):
             actions.sync_now(campaign=found)
             messages.success(request, _("The platform is being asked. Reload this page in a moment."))
         else:

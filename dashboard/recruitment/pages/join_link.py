@@ -6,7 +6,7 @@ from uuid import uuid4
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
@@ -20,6 +20,13 @@ from dashboard.recruitment.amounts_due import (
     amounts_due_to,
     amounts_paid_in_table,
     columns_of,
+)
+from dashboard.recruitment.link_forms import (
+    CameByForm,
+    CodeForm,
+    OnePaymentForm,
+    PlatformIdsForm,
+    TableOfPaymentsForm,
 )
 from dashboard.recruitment.queries import places
 from dashboard.settings.forms import RowForm
@@ -133,7 +140,8 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
 def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the join link and amounts due. A POST looks up a code; in an address it would be logged."""
     link = JoinLink.objects.select_related("study").filter(study=study).first()
-    code, participant = request.POST.get("code", ""), request.POST.get("participant", "")
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    given = form.cleaned_data if form.is_valid() else None
     noted = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
     context = {
         "link": link,
@@ -143,15 +151,16 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
         "people": came_by(link).count() if link else 0,
         "is_over": link is not None and link.closes_at is not None and link.closes_at <= clock.now(),
         "votes_left": places(study).left,
-        "ways": CameBy.choices,
+        "came_by_form": CameByForm(),
+        "ids_form": PlatformIdsForm(),
+        "table_form": TableOfPaymentsForm(auto_id="table-%s"),
+        "payment_form": OnePaymentForm(study, auto_id="payment-%s"),
         "token": uuid4(),
         "noted": [(entry.enrollment.pseudonym, entry) for entry in noted.order_by("-pk")[:NEWEST]],
-        "asked": request.method == "POST",
-        "code": code,
-        "participant": participant,
-        "found": check_code(study, code, participant=participant) if code else None,
+        "form": form,
+        "found": check_code(study, given["code"], participant=given["participant"]) if given else None,
     }
-    return render(request, "dashboard/recruitment/join_link.html", context)
+    return render_form(request, "dashboard/recruitment/join_link.html", context)
 
 
 @form_page(Right.CHANGE)

@@ -18,7 +18,13 @@ from annotation.rights import Right, by_and_now, read_page, signed_in, write_pag
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
-from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
+from dashboard.recruitment.forms import (
+    CommonDecisionForm,
+    DecisionForm,
+    ListFilter,
+    MismatchFilter,
+    RemedyForm,
+)
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
 from recruitment import actions
@@ -68,7 +74,12 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
     number = page.paginator.count
     if "kind" not in selected.chosen or number < 2:
         return {}
-    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
+    return {
+        "similar": number,
+        "at_once": min(number, NOTED_AT_ONCE),
+        "newest": found.latest("pk").pk,
+        "common_form": CommonDecisionForm(auto_id="%s-all"),
+    }
 
 
 @write_page(Right.CHANGE)
@@ -130,7 +141,7 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> 
 def _row(
     study: Study, mismatch: Mismatch, case: Case, enrolled: set[int], tests: dict[int, Attempt]
 ) -> dict[str, Any]:
-    campaign = mismatch.campaign
+    campaign, ways = mismatch.campaign, remedies_of(case)
     person = person_of_mismatch(mismatch).pk
     return {
         "mismatch": mismatch,
@@ -139,9 +150,20 @@ def _row(
         "visit": visit_of_mismatch(mismatch),
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
-        "ways": remedies_of(case),
+        "ways": ways,
+        "payments": [
+            (
+                way,
+                RemedyForm(
+                    campaign=campaign, is_outside=way == Remedy.OUTSIDE, auto_id=f"{way}-{mismatch.pk}-%s"
+                ),
+            )
+            for way in ways
+            if way in PAYING
+        ],
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
         "platform": platform_of(campaign),
-        "rejection": rejection_form(campaign),
+        "decision": DecisionForm(auto_id=f"decision-{mismatch.pk}-%s"),
+        "rejection": rejection_form(campaign, number=mismatch.pk),
     }

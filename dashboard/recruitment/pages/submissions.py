@@ -18,7 +18,7 @@ from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
-from dashboard.recruitment.forms import PaymentFilter
+from dashboard.recruitment.forms import OneBonusForm, PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
@@ -43,9 +43,8 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
         "campaign": campaign,
         "next": f"after={following}" if following else "",
         "is_first": not (after or only),
-        "rows": [_row(study, submission, tests.get(submission.annotator_id)) for submission in rows],
+        "rows": [_row(campaign, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
-        "rejection": rejection_form(campaign),
     }
     return render(request, "dashboard/recruitment/submissions.html", context)
 
@@ -88,17 +87,20 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
-def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str, Any]:
+def _row(campaign: Campaign, submission: Submission, test: Attempt | None) -> dict[str, Any]:
     visit = submission.visit
     minutes = None
     if visit and visit.handed_in_at:
         minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
     return {
         "submission": submission,
-        "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
+        "pseudonym": pseudonym(campaign.study.pseudonym_key, submission.annotator_id),
+        "rejection": rejection_form(campaign, number=submission.pk),
         "test": test,
         "minutes": minutes,
-        "token": uuid4(),
+        "bonus": OneBonusForm(
+            campaign=campaign, initial={"token": uuid4()}, auto_id=f"bonus-{submission.pk}-%s"
+        ),
     }
 
 

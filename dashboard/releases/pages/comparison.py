@@ -176,6 +176,35 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
     return csv_stream(request, name, CSV_COLUMNS, rows)
 
 
+def _settings(release: Release) -> dict[str, Any]:
+    """Return a release's settings by their labels."""
+    return {
+        _("Filter"): release.filter_title,
+        _("Votes per story"): release.votes_told,
+        _("State of the study"): release.get_study_state_display(),
+        _("Kind"): release.get_environment_display(),
+        _("Licence"): release.license,
+        _("Title"): release.title,
+        _("Version of tomannot"): release.code_version,
+    }
+
+
+def _counts(release: Release) -> dict[str, Any]:
+    """Return a release's counts by their labels."""
+    return {
+        _("Stories"): release.stories,
+        _("Kept"): release.kept,
+        _("Dropped"): release.dropped,
+        _("Incomplete"): release.incomplete,
+        _("Votes"): release.votes,
+        _("Participants"): release.annotators,
+    }
+
+
+def _side_by_side(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, tuple[Any, Any]]]:
+    return [(label, (before[label], now[label])) for label in before]
+
+
 def _shown(
     request: HttpRequest, study: Study, before: Release, now: Release, found: Comparison
 ) -> dict[str, Any]:
@@ -184,8 +213,6 @@ def _shown(
     titles = {kind: str(said) % numbers for kind, said in KINDS.items()}
     kind = _kind(request.GET.get("kind"), differing)
     page = Paginator(range(differing[kind]), store.PER_PAGE).get_page(request.GET.get("page"))
-    scenarios, more_scenarios = retention_pairs(summary, "by_scenario")
-    generators, more_generators = retention_pairs(summary, "by_generator_model")
     return {
         "summary": summary,
         "kept_in_both": summary["moves"].get("kept kept", 0),
@@ -205,9 +232,19 @@ def _shown(
             if (questions := agreement_pairs(study, summary, rows))
         ],
         "selects": study.protocol.resolution == "filter",
+        "heads": [_("Release %(number)s") % {"number": number} for number in numbers.values()],
+        "side_by_side": [
+            (_("Settings"), _side_by_side(_settings(before), _settings(now)), False),
+            (_("Counts"), _side_by_side(_counts(before), _counts(now)), True),
+        ],
         "retentions": [
-            ("by-scenario", scenarios, more_scenarios),
-            ("by-generator", generators, more_generators),
+            ("by-scenario", _("Kept, by scenario"), _("Scenario"), *retention_pairs(summary, "by_scenario")),
+            (
+                "by-generator",
+                _("Kept, by generator model"),
+                _("Generator model"),
+                *retention_pairs(summary, "by_generator_model"),
+            ),
         ],
     }
 

@@ -12,9 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 
-from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
@@ -82,27 +81,34 @@ def _advice(rows: list[Release]) -> list[str]:
         return []
 
 
+class WithdrawalForm(StudyForm):
+    """The public reason for withdrawing a release."""
+
+    reason = prose(
+        gettext_lazy("Reason"),
+        gettext_lazy("It is public for good. Say what is wrong and which part of the data is affected."),
+        required=True,
+        max_length=LONGEST_STATEMENT,
+    )
+
+
 @form_page(Right.PUBLISH)
 def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Explain what withdrawing means. A POST marks the release as withdrawn."""
     release = published_release(study.slug, number)
-    failure = ""
-    if request.method == "POST":
-        try:
-            record_withdrawal(release=release, reason=request.POST.get("reason", ""), **by_and_now(request))
+    form = WithdrawalForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with ErrorsInForm(form, at="reason"):
+            record_withdrawal(release=release, **form.cleaned_data, **by_and_now(request))
             messages.success(request, _("Release %(number)s is withdrawn.") % {"number": number})
             return redirect("dashboard:releases", slug=study.slug)
-        except DomainError as error:
-            failure = str(error)
     context = {
         "release": release,
-        "failure": failure,
-        "reason": request.POST.get("reason", ""),
-        "longest": LONGEST_STATEMENT,
+        "form": form,
         "deposits": Deposit.objects.started_or_done().filter(release=release),
         "samples": release.baseline_samples.select_related("study"),
     }
-    return render_form(request, "dashboard/releases/withdraw_release.html", context, errors=failure)
+    return render_form(request, "dashboard/releases/withdraw_release.html", context)
 
 
 def _build(release: Release) -> dict[str, Any]:

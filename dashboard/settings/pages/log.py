@@ -131,7 +131,7 @@ class LogForm(forms.Form):
     who = forms.ModelChoiceField(
         User.objects.none(), label=gettext_lazy("Member"), required=False, to_field_name="username"
     )
-    person = forms.CharField(label=gettext_lazy("Annotator’s pseudonym"), required=False, max_length=100)
+    person = forms.CharField(label=gettext_lazy("Participant’s pseudonym"), required=False, max_length=100)
     since = forms.DateField(label=gettext_lazy("From (day, UTC)"), required=False)
     until = forms.DateField(
         label=gettext_lazy("To (day, UTC)"), required=False, validators=[MaxValueValidator(LAST_DAY)]

@@ -68,7 +68,7 @@ class SearchForm(forms.Form):
     start = forms.CharField(label=gettext_lazy("Starting at this id"), required=False, max_length=100)
     scenario = forms.CharField(label=gettext_lazy("Scenario"), required=False, max_length=100)
     model = forms.CharField(label=gettext_lazy("Generator model"), required=False, max_length=200)
-    lint = forms.ChoiceField(label=gettext_lazy("Lint finding"), required=False)
+    lint = forms.ChoiceField(label=gettext_lazy("Lint warning"), required=False)
     verdict = forms.ChoiceField(label=gettext_lazy("Verdict so far"), required=False)
     expert = forms.ChoiceField(label=gettext_lazy("Decided by an expert"), required=False)
     dropped_by = forms.ChoiceField(label=gettext_lazy("Dropped by"), required=False)
@@ -79,7 +79,7 @@ class SearchForm(forms.Form):
         labels = study.protocol.finding_labels.items()
         questions = [(question.key, question.title) for question in study.protocol.chosen]
         choose(self, "dropped_by", [("", _("any question")), *questions])
-        choose(self, "lint", [("", _("all stories")), (ANY, _("any finding")), *labels])
+        choose(self, "lint", [("", _("all stories")), (ANY, _("any warning")), *labels])
         choose(
             self,
             "verdict",

@@ -126,7 +126,7 @@ def test_a_check_that_most_people_fail_is_pointed_out_and_left_out(boss: Client,
     assert row_of(page, good)[4] == "–"
     about = shown(boss.get(page_of(bad)))
     assert "Most participants fail this check." in about
-    assert "People have been judged by these answers, so they are final." in about
+    assert "Participants have been judged by these answers, so they are final." in about
     assert "yes · possibly" in about.lower()
     assert "they can’t change" in shown(
         boss.post(page_of(bad), {"do": "key"} | builders.ACCEPTED, follow=True)

@@ -354,7 +354,9 @@ def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, p
     here = f"/studies/main/people/{pseudonym(person)}/exclude/"
     assert f'href="{here}"' in text(researcher, f"/studies/main/people/{pseudonym(person)}/")
     assert "2 votes stop counting" in text(researcher, here)
-    assert "Give a reason" in researcher.post(here, {"told": "Thank you."}, follow=True).content.decode()
+    refused = researcher.post(here, {"told": "Thank you."})
+    assert refused.status_code == 422
+    assert 'id="id_reason_error">This field is required.' in refused.content.decode()
 
     researcher.post(here, {"do": "exclude", "reason": "answers at random", "told": "Thank you."})
     page = text(researcher, here)

@@ -191,7 +191,7 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     assert "The column “paid” is empty" in upload(friday)
     mixed = friday[0] | {"annotator": friday[1]["annotator"], "paid": "0.47"}
     said = upload([mixed])
-    assert "Line 2: the code and the pseudonym belong to different people" in said
+    assert "Line 2: the code and the pseudonym belong to different participants" in said
     for unread in ("1.234,00", "Jan 47"):
         said = upload([friday[0] | {"paid_so_far": unread, "paid": "0.47"}])
         assert f"Line 2: “{unread}” under “paid_so_far” is not an amount" in said
