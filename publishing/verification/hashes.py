@@ -43,9 +43,9 @@ def check(release: CheckedRelease) -> dict[str, str]:
 
 def check_files(release: CheckedRelease, described: Description) -> None:
     """Check that the listed files are those of a release with this layout, filter and questions."""
-    results = per_item(described.document["protocol"]["name"], described.asked)
+    results = per_item(described.facts.protocol_name, described.facts.asked)
     also = {REVISIONS_PATH} & release.listed.keys()
-    listed_in_card = paths(described.layout, results, selects=described.rule.selects, also=also)
+    listed_in_card = paths(described.layout, results, selects=described.facts.rule.selects, also=also)
     wanted = {path for path in listed_in_card if not path.endswith("/")} - {MANIFEST} | {INSTRUMENT_PATH}
     wanted |= set(map(parquet_path, copied(described.layout, results, also=also)))
     for path in sorted(wanted - release.listed.keys()):

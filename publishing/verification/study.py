@@ -124,7 +124,7 @@ def _wrong_instrument(document: dict[str, Any], description: Description, tally:
     places = [((form["version"], form["language"]), form["votes"]) for form in document["forms"]]
     if places != sorted(tally.forms.items()):
         yield "The forms are not one for each version and language that votes name, with their number."
-    asked = [(one.key, one.options, one.against) for one in description.asked]
+    asked = [(one.key, one.options, one.against) for one in description.facts.asked]
     is_here = is_installed(stated["name"], stated["version"])
     for form in document["forms"]:
         if [_defined(question) for question in form["questions"]] != asked:
