@@ -48,10 +48,7 @@ def published_release_is_unchanged(study_id: int | None) -> Iterator[int]:
 @by_walking(7)
 def every_release_gets_done(study_id: int | None) -> Iterator[int]:
     """Releases that have waited for more than ten minutes without being built."""
-    waiting = Release.objects.filter(
-        state__in=(Release.State.REQUESTED, Release.State.BUILDING),
-        requested_at__lte=clock.now() - STUCK_AFTER,
-    ).order_by("pk")
+    waiting = Release.objects.unfinished().filter(requested_at__lte=clock.now() - STUCK_AFTER).order_by("pk")
     building = locks.held(locks.RELEASE)
     for release in of_study(waiting, study_id):
         if release.pk not in building:

@@ -196,7 +196,7 @@ def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
     because the next attempt needs the place.
     """
     release = Release.objects.locked().get(pk=release_id)
-    if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+    if not release.is_unfinished:
         return
     _remove_unpublished(release)
     release.state = Release.State.FAILED
@@ -218,7 +218,7 @@ def _start(release_id: int, *, now: datetime) -> Release | None:
     change and are not in the release.
     """
     release = Release.objects.locked().filter(pk=release_id).first()
-    if release is None or release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+    if release is None or not release.is_unfinished:
         return None
     release.state = Release.State.BUILDING
     release.started_at = release.started_at or now

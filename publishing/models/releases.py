@@ -140,6 +140,11 @@ class Release(models.Model):
         return f"{self.study} release {self.number}"
 
     @property
+    def is_unfinished(self) -> bool:
+        """True while the release waits for a worker or is being built."""
+        return self.state in UNFINISHED
+
+    @property
     def votes_told(self) -> str:
         """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
         return span(self.votes_per_story, self.most_votes)
