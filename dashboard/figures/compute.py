@@ -20,7 +20,7 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
+from publishing.files.rows import REMEMBERED, Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
 from publishing.queries import asked_questions, snapshot
@@ -30,8 +30,6 @@ from publishing.study_filters import filters_of
 
 MOST_MINUTES = 3 * 24 * 60
 """Votes over a longer time are counted by the hour alone."""
-_REMEMBERED = 4096
-"""Combinations of answers whose reading is at hand; most stories repeat one of few."""
 
 
 def make(study_id: int, *, now: datetime) -> Figures:
@@ -92,7 +90,7 @@ def figures(
     )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=_REMEMBERED)(_reading(study, rule))
+    read = lru_cache(maxsize=REMEMBERED)(_reading(study, rule))
     started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes

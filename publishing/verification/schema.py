@@ -190,7 +190,7 @@ class VoteReader:
         self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
-        self._answers = lru_cache(maxsize=4096)(self._answers_of)
+        self._answers = lru_cache(maxsize=rows.REMEMBERED)(self._answers_of)
 
     def read(self, row: Row) -> CountedVote | str:
         """Return the vote in a row, or a sentence about what is wrong."""
