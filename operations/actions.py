@@ -26,7 +26,6 @@ from psycopg.pq import Conninfo
 from accounts.errors import DomainError
 from annotation.models import StoryImport
 from publishing import store
-from publishing.errors import BrokenDirectory
 from publishing.files.directory import (
     MANIFEST,
     DirectoryWriter,
@@ -137,9 +136,7 @@ def _copy_releases(writer: DirectoryWriter) -> list[str]:
     problems = []
     for release in Release.objects.published().select_related("study").order_by("pk"):
         try:
-            files, manifest_sha256 = verify(release.directory)
-            if manifest_sha256 != release.manifest_sha256:
-                raise BrokenDirectory(f"{release.directory} is not the release that was published.")
+            files, _ = verify(release.directory, release.manifest_sha256)
         except store.StoreUnavailable:
             raise
         except (DomainError, OSError) as error:
