@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import re
-import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from publishing.files.directory import (
     check_free,
     copy_release,
     file_facts,
+    hidden_beside,
     pieces,
     sync,
     verify,
@@ -66,9 +66,7 @@ def back_up(*, directory: Path, progress: Progress) -> list[str]:
     Raise ``DomainError`` (the message says why and what to do) or ``OSError``; nothing is left half done.
     """
     check_free(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    hidden = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
-    try:
+    with hidden_beside(directory) as hidden:
         writer = DirectoryWriter(hidden)
         hidden.chmod(0o700)  # it holds everybody's address
         with transaction.atomic(durable=True), connection.cursor() as cursor:
@@ -81,13 +79,8 @@ def back_up(*, directory: Path, progress: Progress) -> list[str]:
             _copy_uploads(writer)
         writer.write(DESCRIPTION, json.dumps(asdict(_describe()), indent=2).encode())
         writer.finish()
-        if directory.exists():
-            directory.rmdir()
         hidden.rename(directory)
-        sync(directory.parent)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
+    sync(directory.parent)
     return problems
 
 

@@ -269,15 +269,11 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
 def _built(release: Release, report: Report) -> BuiltRelease:
     final = release.directory
     prefix = f".building-{release.number}-"
-    hidden = final.with_name(f"{prefix}{secrets.token_hex(4)}")
     for leftover in final.parent.glob(f"{prefix}*"):  # of killed builds; the lock is ours
         shutil.rmtree(leftover)
-    try:
+    with directory.hidden_beside(final, prefix) as hidden:
         built = write_release(release, hidden, report)
         store.install(hidden, store.place_of(release.study.slug, release.number, built.manifest_sha256))
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
     for parent in (final.parent, final.parent.parent):
         directory.sync(parent)
     return built

@@ -259,14 +259,23 @@ def copy_release(source: Path, target: Path) -> None:
     :class:`~publishing.errors.BrokenDirectory` if the source has changed, or ``OSError``.
     """
     check_free(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    hidden = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
+    with hidden_beside(target) as hidden:
         shutil.copytree(source, hidden)
         verify(hidden)
         sync_all(hidden)
         hidden.rename(target)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
     sync(target.parent)
+
+
+@contextmanager
+def hidden_beside(target: Path, prefix: str = "") -> Iterator[Path]:
+    """Name a hidden directory beside ``target``, to be filled and moved there; what is left of it is removed.
+
+    Creates missing parents.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hidden = target.with_name(f"{prefix or f'.{target.name}.'}{secrets.token_hex(4)}")
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
