@@ -29,7 +29,7 @@ from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.results import per_item
 from publishing.statistics.intervals import wilson
-from publishing.statistics.scored import TABLES, Cell
+from publishing.statistics.tables import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
 from tomannot import text_templates
 
