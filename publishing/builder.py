@@ -17,7 +17,7 @@ from publishing.card.figures import figures
 from publishing.card.sections import Documents
 from publishing.comparison.changes import CHANGES_PATH, Changes, changes_since
 from publishing.errors import NothingToRelease
-from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
+from publishing.facts import ReleaseFacts, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
 from publishing.files.features import Type
@@ -28,7 +28,7 @@ from publishing.files.votes import VotesFile
 from publishing.filters import Outcome
 from publishing.human_baseline.release_files import Baseline, write_baseline
 from publishing.steps import Report, Stage, no_report, reported
-from publishing.totals import ReleaseTotals
+from publishing.totals import COUNTED, ReleaseTotals, Tally
 
 _STATED = ("number", "environment", "study_state", "license", "url", "story_language")
 

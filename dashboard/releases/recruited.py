@@ -10,7 +10,7 @@ from django.db.models import Case, Count, Sum, When
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.models import Study
 from annotation.rules import CENT
-from publishing.facts import quartiles
+from publishing.statistics.quartiles import quartiles
 from qualification.models import Round
 from qualification.queries import pass_mark
 from recruitment.marketplace import NEVER_APPROVED, Status

@@ -14,10 +14,11 @@ from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.comparison.changes import Changes, moves_of
-from publishing.facts import ReleaseFacts, Tally
+from publishing.facts import ReleaseFacts
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
 from publishing.files.rows import MACHINE_VALIDATION_JSON, STATISTICS_JSON, Row
+from publishing.totals import Tally
 from publishing.verification.decisions import Recomputation
 from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import differences

@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar
 from annotation.protocols import all_protocols
 from annotation.protocols.questions import Choice
 from annotation.reconciling import can_stand
-from publishing.facts import COUNTED, AskedQuestion
+from publishing.facts import AskedQuestion
 from publishing.files import rows
 from publishing.files.rows import CountedVote, Decisions, ReleasedStory
 from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
-from publishing.totals import ReleaseTotals
+from publishing.totals import COUNTED, ReleaseTotals
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
 from publishing.verification.revisions import Revisions

@@ -10,9 +10,11 @@ from jinja2 import UndefinedError
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.protocols import get_protocol, is_installed
 from publishing.annotation_report import REPORT_PATH, Section, document
-from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
+from publishing.facts import ReleaseFacts, SpotChecks
 from publishing.files.rows import INSTRUMENT_PATH, STATISTICS_JSON
 from publishing.instrument import form_of, readable
+from publishing.statistics.quartiles import QUARTILES
+from publishing.totals import Tally
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
 from publishing.verification.statistics import differences
