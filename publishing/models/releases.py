@@ -302,7 +302,6 @@ class Deposit(models.Model):
         HUGGING_FACE = "huggingface", _("Hugging Face dataset")
 
     class State(models.TextChoices):
-        REQUESTED = "requested", _("requested")
         UPLOADING = "uploading", _("being uploaded")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
@@ -311,7 +310,7 @@ class Deposit(models.Model):
     kind = models.CharField(max_length=20, choices=Kind)
     place = models.CharField(max_length=400, help_text=_("Like s3://bucket/prefix, or owner/name."))
     public = models.BooleanField(default=False, help_text=_("Whether everybody can read there."))
-    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    state = models.CharField(max_length=10, choices=State, default=State.UPLOADING)
     requested_by = researcher()
     requested_at = models.DateTimeField()
     done_at = optional_time()
