@@ -47,8 +47,6 @@ class Tally:
     """Stories that experts decided, because the votes split."""
     generators: Counter[str] = field(default_factory=Counter)
     """Stories by generator."""
-    complete: int = 0
-    """Stories with all their votes."""
     drafts_revised: int = 0
     """Stories that were revised, however often: those whose first version is an old one."""
 
@@ -57,7 +55,6 @@ class Tally:
             self.reasons[REVISED] += 1
             return
         self.outcomes[verdict.outcome] += 1
-        self.complete += verdict.is_complete
         self.generators[story.story_generator_model or NOT_STATED] += 1
         if verdict.by_expert:
             self.by_expert[verdict.outcome] += 1
@@ -83,6 +80,11 @@ class Tally:
             self.last_vote = max(self.last_vote, *moments)
 
     @property
+    def complete(self) -> int:
+        """The number of stories with all their votes."""
+        return self.outcomes[Outcome.KEPT] + self.outcomes[Outcome.DROPPED]
+
+    @property
     def person_hours(self) -> float:
         """The hours that all counted votes took together, each capped, rounded to a tenth."""
         return round(self.milliseconds / 3_600_000, 1)
@@ -105,7 +107,7 @@ class Tally:
         """Return the counts for ``release.json``. ``revised``: old versions, which are in no other number."""
         revised = self.reasons[REVISED]
         return {
-            "stories": sum(self.outcomes.values()),
+            "stories": self.outcomes.total(),
             "kept": self.outcomes[Outcome.KEPT],
             "dropped": self.outcomes[Outcome.DROPPED],
             "incomplete": self.outcomes[Outcome.INCOMPLETE],
