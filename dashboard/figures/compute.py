@@ -176,14 +176,13 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
 
 
 def _reading(
-    study: Study, verdict_of: StoryFilter
+    study: Study, rule: StoryFilter
 ) -> Callable[[Answers, Against, str], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
 
     def read(votes: Answers, against: Against, decision: str) -> tuple[Verdict, list[frozenset[str]]]:
-        least, counts_against = study.votes_per_story, against.__contains__
-        verdict = verdict_of(votes, votes_per_story=least, counts_against=counts_against, decision=decision)
-        return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+        objections = [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+        return rule.decide(objections, votes_per_story=study.votes_per_story, decision=decision), objections
 
     return read
 
