@@ -280,7 +280,7 @@ def _option_fields(name: str, options: tuple[Option, ...], chosen: str) -> tuple
     )
 
 
-def instructions_context(protocol: Protocol, own: InstructionText | None = None) -> dict[str, Any]:
+def instructions_context(protocol: Protocol, own: InstructionText | None) -> dict[str, Any]:
     """Return the study's own instructions, or the protocol's, with their examples by question."""
     instructions: Instructions = own.as_instructions() if own else protocol.instructions
     examples: dict[str, list[dict[str, Any]]] = {question.key: [] for question in protocol.questions}

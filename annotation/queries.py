@@ -30,6 +30,7 @@ from annotation.protocols.questions import Choice, Question
 from annotation.protocols.tables import cells_as_read
 from annotation.rules import Reason
 from annotation.strata import lacking_of, usable_checks, with_strata
+from annotation.working_time import Pace, estimated_pay, pace_of
 
 RECENT = 50
 """Answers on one page of an annotator's own list."""
@@ -41,7 +42,7 @@ PACE_OF = 30
 class WorkSoFar:
     """An annotator's work: stories, pace in seconds, and estimated pay.
 
-    ``cut`` counts the stories of the pace whose time was cut (:func:`rules.paid_seconds`).
+    ``cut`` counts the stories of the pace whose time was cut (:func:`~annotation.working_time.paid_seconds`).
     """
 
     stories: int
@@ -116,7 +117,7 @@ def _in_session(session_id: int | None) -> Q:
     return Q() if session_id is None else Q(assignment__session=session_id)
 
 
-def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None = None) -> Vote | None:
+def newest_vote(enrollment: Enrollment, assignment_id: int, *, session_id: int | None) -> Vote | None:
     """Return the current revision of the annotator's vote on a story, if it belongs to the session."""
     theirs = Vote.objects.filter(_in_session(session_id), assignment__enrollment=enrollment)
     found = theirs.filter(assignment=assignment_id).select_related("assignment__story")
@@ -153,7 +154,7 @@ def work_so_far(enrollment: Enrollment) -> WorkSoFar:
     stories, rate = enrollment.stories_submitted, enrollment.study.pay_rate
     if pace is None:
         return WorkSoFar(stories, None, None)
-    return WorkSoFar(stories, pace.seconds, rules.estimated_pay(stories, pace.seconds, rate), pace.cut)
+    return WorkSoFar(stories, pace.seconds, estimated_pay(stories, pace.seconds, rate), pace.cut)
 
 
 _NEWEST = """
@@ -177,7 +178,7 @@ _NEWEST = """
 """
 
 
-def paces_of(study: Study) -> dict[int, rules.Pace | None]:
+def paces_of(study: Study) -> dict[int, Pace | None]:
     """Return the pace of each enrollment with votes, or else with paid skips.
 
     It is that of :func:`work_so_far`: annotators read one and are paid by the other.
@@ -185,12 +186,11 @@ def paces_of(study: Study) -> dict[int, rules.Pace | None]:
     return _paces("e.study_id", study.pk)
 
 
-def _paces(column: str, number: int) -> dict[int, rules.Pace | None]:
+def _paces(column: str, number: int) -> dict[int, Pace | None]:
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST.format(of=column), {"id": number, "most": PACE_OF})
         return {
-            person: rules.pace_of([float(second) for second in seconds])
-            for person, seconds in cursor.fetchall()
+            person: pace_of([float(second) for second in seconds]) for person, seconds in cursor.fetchall()
         }
 
 
@@ -219,8 +219,8 @@ def warning(enrollment: Enrollment) -> CheckWarning | None:
     named = set(others.values_list("question", flat=True))
     answered, failed = results.counts()
     questions = [question for question in enrollment.study.protocol.questions if question.key in named]
-    rules = enrollment.study.check_rules
-    return CheckWarning(answered, failed, questions, rules.suspend_percent is not None)
+    can_be_suspended = enrollment.study.check_suspend_percent is not None
+    return CheckWarning(answered, failed, questions, can_be_suspended)
 
 
 def test_outcome(enrollment: Enrollment) -> bool | None:

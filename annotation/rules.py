@@ -1,16 +1,17 @@
-"""Rules about studies, enrollments and slots as pure functions. Each rule is defined only here."""
+"""Rules about studies, enrollments and slots as pure functions. Each rule is defined only here.
+
+Working time and its pay: :mod:`annotation.working_time`. What keeps a study from opening:
+:mod:`annotation.opening`.
+"""
 
 import enum
 import hashlib
 import hmac
-import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-
-from django.utils.translation import gettext as _
 
 STUDY_TRANSITIONS: dict[str, frozenset[str]] = {
     "draft": frozenset({"open"}),
@@ -217,76 +218,9 @@ def milestone(done: int, left: int) -> str:
     return "number" if done in _MILESTONES or (done and done % 100 == 0) else ""
 
 
-LONG_BREAK = timedelta(minutes=15)
-"""A pause after which a new stretch of work begins."""
-
-LONG_STRETCH = timedelta(minutes=45)
-"""The stretch of work after which a break is suggested."""
-
-
-def working_since(
-    before: datetime | None, last_submitted_at: datetime | None, served_at: datetime, submitted_at: datetime
-) -> datetime:
-    """Return the start of the current stretch of work, given the story that has just been answered.
-
-    A story that was open for longer than a long break counts as a break: nobody reads that long.
-    """
-    if submitted_at - max(served_at, last_submitted_at or served_at) > LONG_BREAK:
-        return submitted_at
-    if before is None or last_submitted_at is None or served_at - last_submitted_at > LONG_BREAK:
-        return served_at
-    return before
-
-
-def pause_minutes(working_since: datetime | None, last_submitted_at: datetime | None, now: datetime) -> int:
-    """Return the minutes worked without a long break if a break should be suggested, else 0."""
-    if working_since is None or last_submitted_at is None or now - last_submitted_at > LONG_BREAK:
-        return 0
-    stretch = now - working_since
-    return int(stretch.total_seconds() // 60) if stretch >= LONG_STRETCH else 0
-
-
 def longest_hold(lease: timedelta) -> timedelta:
     """Return how long a page that stays open renews its lease: a story left on a screen is not being read."""
     return 4 * lease
-
-
-def paid_seconds(seconds: float) -> float:
-    """Cut the time for which a story was open to what is paid: at most a long break, as in the test.
-
-    Nobody reads two sentences for longer, and a story left open overnight is not a night of work.
-    """
-    return min(seconds, LONG_BREAK.total_seconds())
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """An annotator's median paid time in ``seconds``, and the number of stories whose time was ``cut``."""
-
-    seconds: float
-    cut: int
-
-
-def pace_of(seconds: Sequence[float]) -> Pace | None:
-    """Return the pace from the seconds each story was open; None without answers."""
-    if not seconds:
-        return None
-    paid = [paid_seconds(one) for one in seconds]
-    return Pace(
-        statistics.median(paid), sum(one < open_for for one, open_for in zip(paid, seconds, strict=True))
-    )
-
-
-def estimated_pay(stories: int, pace: float | None, hourly: Decimal | None) -> Decimal | None:
-    """Return stories x pace x hourly rate, to the cent; None if the work is not paid.
-
-    ``pace`` is the median paid time in seconds (:func:`pace_of`). Not the sum of times, because a story left
-    open over lunch is not an hour of work. Annotators see it as an estimate while they work; where no
-    platform pays them, it is also the amount due.
-    """
-    if hourly is None or pace is None:
-        return None
-    return (Decimal(stories) * Decimal(pace) * hourly / 3600).quantize(CENT)
 
 
 MOST_WORDS = 500
@@ -345,56 +279,3 @@ def pseudonym(key: str, annotator_id: int) -> str:
     """
     digest = hmac.digest(key.encode(), str(annotator_id).encode(), "sha256").hex()  # twice as fast as new()
     return f"{PSEUDONYM_PREFIX}{digest[:16]}"
-
-
-def blockers(
-    *,
-    main_stories: int,
-    consent_version: int,
-    gate: str,
-    lacks_checks: bool = False,
-    unserved: Sequence[tuple[str, int, int, str]] = (),
-    story_cap: int = 0,
-    stories_of_design: int = 0,
-) -> list[str]:
-    """Return what keeps a study from opening, as sentences with remedies; empty if it can open."""
-    found = []
-    if main_stories == 0:
-        found.append(_("It has no stories. To import some: manage.py import_stories SLUG FILE."))
-    if consent_version == 0:
-        found.append(_("It has no consent text. Add one as “consent” in the study’s configuration."))
-    if gate == "missing":
-        told = _(
-            "It asks for qualification, but has no round with a complete answer key. Add both as "
-            "“qualification” in the study’s configuration; a study without it lets everybody in."
-        )
-        found.append(told)
-    if lacks_checks:
-        told = _(
-            "It uses hidden checks, but none has known answers. Add some on the page “Hidden "
-            "checks”, or turn hidden checks off there."
-        )
-        found.append(told)
-    found += [unserved_in_words(*stratum) for stratum in unserved]
-    if story_cap < stories_of_design:
-        found.append(cap_problem(story_cap, stories_of_design))
-    return found
-
-
-def unserved_in_words(name: str, items: int, load: int, named: str) -> str:
-    """Return why the design cannot serve a stratum, with the remedy."""
-    said = _(
-        "Its design asks for %(load)s items of “%(name)s” per participant; it has %(items)s. Add a load for "
-        "it of at most that, or correct the column."
-    )
-    if not name:
-        said = _("%(items)s items have no value in the design’s column: %(named)s. Choose another column.")
-    return said % {"name": name, "items": items, "load": load, "named": named}
-
-
-def cap_problem(story_cap: int, needed: int) -> str:
-    """Return what is wrong with a story limit that ends before a design's set of so many stories."""
-    return _(
-        "With its hidden checks, the design gives each participant up to %(needed)s stories, but the limit "
-        "is %(cap)s. Raise the limit, or lower the loads."
-    ) % {"needed": needed, "cap": story_cap}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.hidden_checks import most_checks_among
 from annotation.models import HELD, LIVING, CheckKey, Enrollment, Story, Stratum, Study
-from annotation.rules import cap_problem
+from annotation.opening import cap_problem
 
 
 def lacking_of(enrollment: Enrollment) -> dict[Stratum, int]:

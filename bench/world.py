@@ -68,13 +68,13 @@ def make_world(*, stories: int, people: int) -> World:
 
 def _make_study(stories: int) -> Study:
     now = timezone.now()
-    chosen = actions.StudySettings(
-        title="Benchmark",
-        contact="bench@example.org",
-        qualification_required=False,
-        serving_seed=SEED,
-        story_cap=1_000_000,
-    )
+    chosen = {
+        "title": "Benchmark",
+        "contact": "bench@example.org",
+        "qualification_required": False,
+        "serving_seed": SEED,
+        "story_cap": 1_000_000,
+    }
     study = actions.create_study(slug=SLUG, settings=chosen, by=None, now=now)
     actions.add_consent_text(study=study, text="You are a program.", by=None, now=now)
     samples = [json.loads(line) for line in SAMPLE_STORIES.read_text(encoding="utf-8").splitlines()]

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from annotation.models import Story, Study
+from annotation.models import CheckKey, Story, Study
 from annotation.protocols.base import Protocol
 from crowd.behaviour import Options
 from crowd.truth import Truth, text_key
-from dashboard.quality.hidden_checks import accepted_by, checks_of
 from qualification.models import Round
 
 Table = Mapping[str, Mapping[str, str]]
@@ -25,9 +24,9 @@ def truth_of(study: Study, *, table: Table, valid: float, seed: int) -> Truth:
         for story in Story.objects.filter(study=study, story_id__in=table).iterator()
     }
     known |= _of_the_rounds(study, table)
-    checks = {key_of(protocol, check.story): check.key for check in checks_of(study) if check.key}
-    accepted = accepted_by(*checks.values())
-    known |= {text: accepted[key.pk] for text, key in checks.items()}
+    keys = CheckKey.objects.filter(story__study=study).exclude(state=CheckKey.State.REPLACED)
+    keys = keys.select_related("story").prefetch_related("options")
+    known |= {key_of(protocol, key.story): key.accepted for key in keys}
     against = {
         question.key: frozenset(option.key for option in question.options if option.counts_against)
         for question in protocol.questions

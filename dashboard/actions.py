@@ -229,18 +229,18 @@ def _create_baseline(
     release: Release, plan: BaselinePlan, drawn: Sample, *, by: User | None, now: datetime
 ) -> tuple[Study, Admission]:
     source = release.study
-    settings = annotation_actions.StudySettings(
-        title=plan.title,
-        contact=plan.contact or source.contact,
-        description=(
+    settings = {
+        "title": plan.title,
+        "contact": plan.contact or source.contact,
+        "description": (
             f"How well people answer {len(drawn.questions)} questions about {len(drawn.story_ids)} "
             f"stories of “{source.title}”, release {release.number}."
         ),
-        protocol=multiple_choice.NAME,
-        votes_per_story=plan.votes_per_question,
-        qualification_required=plan.round is not None,
+        "protocol": multiple_choice.NAME,
+        "votes_per_story": plan.votes_per_question,
+        "qualification_required": plan.round is not None,
         **{name: getattr(source, name) for name in ("pay_rate", "currency", "license", "story_language")},
-    )
+    }
     study = annotation_actions.create_study(slug=plan.slug, settings=settings, by=by, now=now)
     if release.environment == Environment.REHEARSAL:
         study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
@@ -272,7 +272,7 @@ def _create_baseline(
 def chosen_configuration(*, consent: str, test: str, environment: str, **settings: Any) -> StudyConfiguration:
     """Return the configuration that these values of a form or a request make; ``test``: see choose_test."""
     return StudyConfiguration(
-        settings=annotation_actions.StudySettings(**settings, qualification_required=test != "none"),
+        settings=settings | {"qualification_required": test != "none"},
         consent=filled_in(consent, settings["contact"]),
         rounds=(sample_round(),) if test == "sample" else (),
         rehearsal=environment == Environment.REHEARSAL,
@@ -282,7 +282,7 @@ def chosen_configuration(*, consent: str, test: str, environment: str, **setting
 def default_configuration(*, title: str, contact: str) -> StudyConfiguration:
     """Return the published procedure: sample consent text, sample test, and no stories yet."""
     sample = read_configuration(SAMPLE_STUDY)
-    chosen = annotation_actions.StudySettings(title=title, contact=contact)
+    chosen = {"title": title, "contact": contact}
     consent = filled_in(sample_consent(), contact)
     return replace(sample, settings=chosen, stories=[], consent=consent, statement=Statement())
 

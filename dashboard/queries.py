@@ -1,15 +1,11 @@
-"""Queries that several researchers' pages share, and slow results cached for a minute for all processes."""
+"""Queries that several researchers' pages share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import count
-from typing import TypeVar
 from urllib.parse import urlencode
 
-from django.core.cache import caches
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
@@ -18,27 +14,6 @@ from django.utils.text import slugify
 
 from annotation.actions.studies import RESERVED_SLUGS
 from annotation.models import Enrollment, Story, StoryImport, Study
-from recruitment.models import Campaign
-
-T = TypeVar("T")
-KEPT_FOR = timedelta(minutes=1)
-
-
-def cached_for_a_minute(
-    of: Study | Campaign, what: str, work: Callable[[], T], *, is_large: Callable[[T], bool]
-) -> T:
-    """Return the result of ``work``, or the one from less than a minute ago.
-
-    Only slow results are cached: those that ``is_large`` accepts. ``what`` names the result.
-    """
-    key = f"minute:{of._meta.model_name}:{of.pk}:{of.created_at:%Y%m%d%H%M%S%f}:{what}"
-    known: tuple[T] | None = caches["shared"].get(key)
-    if known is not None:
-        return known[0]
-    found = work()
-    if is_large(found):
-        caches["shared"].set(key, (found,), KEPT_FOR.total_seconds())
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ QUESTIONS = {
     "items": "3.1.1", "evaluators": "3.2.1", "recruitment": "3.2.3", "training": "3.2.4",
     "characteristics": "3.2.5", "preregistration": "3.3.1", "responses": "3.3.2",
     "quality_assurance": "3.3.3", "time": "3.3.5", "pay": "3.2.2", "agreement": "4.3.11",
-    "ethics": "5.2, 5.3",
+    "ethics": "5.1, 5.2, 5.3",
 }  # fmt: skip
 """The sections, each with the numbers of its questions."""
 FOLLOWS = {
@@ -69,6 +69,7 @@ def document(
         "pay": {"per_hour_stated": shown["pay"]},
         "agreement": {name: {key: one[key] for key in _COEFFICIENTS} for name, one in agreement.items()},
         "ethics": {
+            "review": statement.ethics,
             "consent_texts": [consent["version"] for consent in shown["consent"]],
             "sensitive_information": statement.sensitive_information,
         },

@@ -78,6 +78,7 @@ class Statement:
     motivation: str = ""
     platform: str = ""
     demographics: str = ""
+    ethics: str = ""
     sensitive_information: str = ""
     biases: str = ""
     limits: str = ""

@@ -74,7 +74,8 @@ class StoryFilter:
     """A rule that keeps or drops stories, with its name and wording.
 
     ``judge`` gets a complete story as one set per vote: the questions whose answer counts against the story.
-    It returns the questions that drop the story, or an empty set if the story is kept.
+    It returns the questions that drop the story, or an empty set if the story is kept. A "no" is one such
+    answer, and a vote is against the story if it has one "no" or more: rules may count either.
     """
 
     name: str
@@ -212,7 +213,7 @@ two_of_three = StoryFilter(
     judge=deciding.lost_by_votes,
     votes_needed=deciding.two_thirds,
 )
-"""Counts whole votes: a person with one "no" is against the story."""
+"""Counts votes: one with three noes weighs as much as one with a single "no"."""
 
 majority = StoryFilter(
     name="majority",
@@ -230,8 +231,7 @@ majority = StoryFilter(
     votes_needed=deciding.more_than_half,
     ties="dropped",
 )
-"""Counts each question separately: three people may each object to a different question, and none prevails.
-"""
+"""Counts the noes to each question: three votes may each be against another question, and none prevails."""
 
 experts_decide = StoryFilter(
     name="experts-decide-splits",

@@ -22,12 +22,11 @@ from publishing.facts import Statement
 from publishing.queries import statement_of
 from publishing.steps import no_report
 from publishing.store import remove_leftovers
-from tomannot.celery import send_once
+from tomannot.cache import row_key
+from tomannot.celery import Job
 
 PREVIEW_TASK = "publishing.tasks.preview_release"
 KEPT_FOR = timedelta(minutes=10)
-LONGEST = timedelta(minutes=30)
-"""After so long without an outcome, the work is taken for lost and may be requested again."""
 UNFINISHED = ".preview-"
 
 
@@ -55,8 +54,7 @@ def get_or_request(study: Study, filter_name: str, *, now: datetime) -> Preview 
     found = latest(study, filter_name)
     if found and found.statement == statement_of(study, at=now):
         return found
-    underway = f"{_key(study, filter_name)}:underway"
-    send_once(PREVIEW_TASK, study.pk, filter_name, key=underway, within=LONGEST)
+    _job(study, filter_name).request()
     return None
 
 
@@ -69,7 +67,7 @@ def build(*, study_id: int, filter_name: str, now: datetime) -> Preview:
     except (OSError, DomainError, UnknownProtocol) as error:
         made = Preview(now, statement, failure=str(error))
     finally:
-        caches["shared"].delete(f"{_key(study, filter_name)}:underway")
+        _job(study, filter_name).finish()
     caches["shared"].set(_key(study, filter_name), made, KEPT_FOR.total_seconds())
     return made
 
@@ -89,4 +87,8 @@ def _built(study: Study, filter_name: str, statement: Statement, *, now: datetim
 
 
 def _key(study: Study, filter_name: str) -> str:
-    return f"preview:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{filter_name}"
+    return row_key(study, f"preview:{filter_name}")
+
+
+def _job(study: Study, filter_name: str) -> Job:
+    return Job(PREVIEW_TASK, (study.pk, filter_name), f"{_key(study, filter_name)}:underway")

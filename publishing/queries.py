@@ -312,13 +312,9 @@ def excluded_people(release: Release) -> int:
 
 
 def _uncounted(release: Release) -> VoteQuerySet:
-    """Filter the first revisions of stored votes that do not count."""
-    return Vote.objects.of_study(release.study).filter(
-        ~Q(surplus_reason=SurplusReason.NONE) | ~Q(assignment__state=Assignment.State.SUBMITTED),
-        revision=1,
-        environment=release.environment,
-        submitted_at__lte=counted_until(release),
-    )
+    """Filter the first revisions of stored votes that do not count, up to the release."""
+    votes = Vote.objects.of_study(release.study).uncounted()
+    return votes.filter(environment=release.environment, submitted_at__lte=counted_until(release))
 
 
 def counted_until(release: Release) -> datetime:

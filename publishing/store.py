@@ -3,7 +3,8 @@
 Without it, web and workers share ``RELEASES_ROOT`` itself. With it, ``RELEASES_ROOT`` holds this machine's
 copies, and the store has one archive per directory: one object, which appears whole or not at all. A release
 is in the store before the database calls it published, under a name with the hash of its MANIFEST. So nothing
-is ever overwritten there, and nobody reads what a killed build left.
+is ever overwritten there, and nobody reads what a killed build left. The build after a killed one begins
+again: it writes the same bytes, so it finds its archive and its directory in place and uses them.
 """
 
 import errno

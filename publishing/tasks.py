@@ -10,7 +10,7 @@ from publishing.actions import releases as actions
 from publishing.comparison import store
 from publishing.models import Release
 from tomannot import clock
-from tomannot.celery import task
+from tomannot.celery import LONGEST_JOB, task
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ def compare_releases(before_id: int, now_id: int) -> None:
     """Compare two releases of a study, and record the outcome or the failure."""
     releases = Release.objects.select_related("study")
     before, now = releases.get(pk=before_id), releases.get(pk=now_id)
-    failure, is_lasting = "", True
+    failure, shown_for = "", LONGEST_JOB  # most failures would recur at once and cost worker time
     try:
         store.compare(before, now)
     except (DomainError, OSError) as error:
-        failure, is_lasting = str(error), False
+        failure, shown_for = str(error), store.REFUSED_FOR
     except SoftTimeLimitExceeded:
         failure = (
             f"Comparing took longer than {COMPARE_MINUTES} minutes and was stopped. Check the load of the "
@@ -62,4 +62,4 @@ def compare_releases(before_id: int, now_id: int) -> None:
         # The page must not claim that the comparison is still running.
         logger.exception("Releases %s and %s could not be compared", before, now)
         failure = f"A fault in the comparison: {error} ({type(error).__name__}). The worker's log says where."
-    store.record_outcome(before, now, failure=failure, is_lasting=is_lasting)
+    store.job_of(before, now).finish(failure, shown_for=shown_for)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from annotation.models import Enrollment, Study
-from annotation.rules import estimated_pay
+from annotation.working_time import estimated_pay
 from qualification.models import Attempt
 from qualification.rules import paid_time
 

@@ -15,6 +15,7 @@ from annotation.models import Study
 from qualification.drift import Halves, Pace, look_at
 from qualification.models import TESTS, Attempt, Round
 from qualification.queries import Tested
+from tomannot.cache import row_key
 
 FEWEST = 10
 """Attempts needed before a question is called too hard."""
@@ -113,7 +114,7 @@ def cached_figures(study: Study, name: str, attempts: dict[int, int], compute: C
 
     ``name`` distinguishes the cached figures of one study.
     """
-    key = f"round-{name}:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{study.environment}"
+    key = row_key(study, f"round-{name}:{SHAPE}:{study.environment}")
     begun = time.time()
     kept: tuple[dict[int, int], float, float, Found] | None = caches["shared"].get(key)
     if kept:

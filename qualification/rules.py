@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
-from annotation.rules import LONG_BREAK
+from annotation.working_time import LONG_BREAK
 
-LONGEST_REASON = 500
+LONGEST_WHY = 500
 """Characters of a reason in an answer key."""
 
 

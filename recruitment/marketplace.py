@@ -64,6 +64,8 @@ class NotConfigured(MarketplaceError):
     """
 
 
+MOST_SILENT = 3
+"""A platform that leaves this many requests in a row unanswered is left alone until the next sweep."""
 ACCOUNT_PROBLEMS = (NotConfigured, NotEnoughMoney)
 """Problems of the account, not of the submission: a payment waits until somebody has fixed them."""
 
@@ -195,7 +197,7 @@ class PostingRequest:
     seats: int
     token: UUID
     first_asked_at: datetime
-    """When it was first asked for: a platform's memory of tokens ends (on Mechanical Turk after 24 hours)."""
+    """Time of the first request: a platform forgets its token (Mechanical Turk after 24 hours)."""
 
 
 @dataclass(frozen=True, slots=True)

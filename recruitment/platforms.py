@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment
-from recruitment.arrivals import Arrival, Ending
+from recruitment.arrival_rules import Arrival, Ending
 from recruitment.marketplace import Marketplace, NotConfigured, Refused, Terms
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import Annotator, PlatformIdentity
 from annotation import queries as annotation_queries
 from annotation.models import Enrollment, Event, Study, WorkSession
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.codes import CompletionOutcome, completion_code, find_code, outcome_of
 from recruitment.join_links import filled_in, participant_of, person_of, screen_out_address
 from recruitment.models import Campaign, Grant, JoinLink, LinkPayment, Payment, Submission, Visit
@@ -154,8 +154,8 @@ def has_tested(enrollment: Enrollment) -> bool:
     return is_past or enrollment.events.filter(type=Event.Type.ATTEMPT_SUBMITTED).exists()
 
 
-def check_code(study: Study, text: str, *, participant: str = "") -> CheckedCode | None:
-    """Return the owner of a code in the study, or None. ``participant``: the sender's id on the platform."""
+def check_code(study: Study, text: str, *, participant: str) -> CheckedCode | None:
+    """Return the owner of a code in the study, or None. ``participant``: the sender's id, or empty."""
     ids = Enrollment.objects.filter(study=study).order_by("pk").values_list("pk", flat=True)
     found = find_code(study.pseudonym_key, ids.iterator(), text)
     if found is None:
@@ -209,9 +209,9 @@ def unpaid_of(annotator: Annotator) -> list[tuple[Campaign, int, Decimal]]:
     That is payments on their way, undecided work, and work that people were sent to hand in and that the
     platform has not mentioned yet.
     """
-    payments = Payment.objects.filter(submission__annotator=annotator, state__in=Payment.UNSETTLED)
+    payments = Payment.objects.unsettled().filter(submission__annotator=annotator)
     payments = payments.exclude(kind=Payment.Kind.REJECTION)
-    decisions = Payment.objects.deciding(OuterRef("pk")).exclude(state=Payment.State.FAILED)
+    decisions = Payment.objects.deciding().about(OuterRef("pk")).exclude(state=Payment.State.FAILED)
     undecided = Submission.objects.filter(
         ~Exists(decisions), annotator=annotator, status=Submission.Status.SUBMITTED
     )

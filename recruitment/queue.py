@@ -1,7 +1,7 @@
-"""Hand work to the workers: tasks, and locks that leave each kind of work for a campaign to one of them.
+"""Queue tasks for the workers, and name the locks by which one worker at a time does a task for a campaign.
 
-PostgreSQL's locks are held by the connection, not by a transaction, so they hold for however long a platform
-takes, and the database lets go of them when the worker is killed.
+A connection holds these advisory locks, not a transaction: they last as long as a platform takes to answer,
+and PostgreSQL releases them when the worker is killed.
 """
 
 import logging
@@ -40,8 +40,8 @@ def queue_mail(task: str, *ids: int | str | None) -> None:
     The commit raises :class:`NotQueued` when the broker does not take it; what was to be stored is stored.
     """
     problem = _(
-        "The mail could not be queued, because Redis does not answer. Everything else is stored. "
-        "Have the link sent again when Redis is back."
+        "The mail could not be queued: Redis is not responding. Everything else is stored. "
+        "Send the link again when Redis is back."
     )
     transaction.on_commit(lambda: queue_or_fail(task, *ids, problem=problem))
 
@@ -51,8 +51,8 @@ def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
     try:
         app.send_task(task, args=list(ids))
     except OperationalError as error:
-        asked = _("Nobody could be asked, because Redis does not answer. Try again later.")
-        raise NotQueued(problem or asked) from error
+        told = _("The task could not be queued: Redis is not responding. Try again later.")
+        raise NotQueued(problem or told) from error
 
 
 def queue_soon(task: str, *ids: int, after: int = 0) -> None:

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from annotation import actions as annotation_actions, queries as annotation_queries, rules
 from annotation.models import Enrollment, WorkSession
 from annotation.rules import STEPS
-from recruitment.arrivals import Ending, VisitOutcome, ending, visit_outcome
+from recruitment.arrival_rules import Ending, VisitOutcome, ending, visit_outcome
 from recruitment.marketplace import HANDED_IN
 from recruitment.models import Campaign, Posting, Submission, Visit
 

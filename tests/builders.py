@@ -101,7 +101,7 @@ def make_study(
 
     ``stories`` is a number of made-up ones or the rows themselves. ``qualification`` is the number of
     stories in its round (0: nobody needs to qualify) or the keyword arguments of :func:`add_round`.
-    ``settings`` are fields of ``StudySettings``.
+    ``settings`` are those of :func:`create_study`.
     """
     now = now or timezone.now()
     chosen: dict[str, Any] = {
@@ -110,7 +110,7 @@ def make_study(
         "serving_seed": 1,
         "qualification_required": bool(qualification),
     } | settings
-    study = actions.create_study(slug=slug, settings=actions.StudySettings(**chosen), by=None, now=now)
+    study = actions.create_study(slug=slug, settings=chosen, by=None, now=now)
     actions.add_consent_text(study=study, text="We store your answers.\n\nYou may stop.", by=None, now=now)
     rows = [story_row(number) for number in range(stories)] if isinstance(stories, int) else list(stories)
     if rows:

@@ -9,6 +9,7 @@ import ast
 import hashlib
 import importlib.util
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,7 @@ COMMAND = re.compile(r"manage\.py ([a-z][a-z_]+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^(?:\$ |    )?(?:\S*python )?manage\.py (.+)$", re.MULTILINE)
 FIRST_CELL = re.compile(r"^\| `([^`]+)`", re.MULTILINE)
 
 
@@ -123,6 +125,15 @@ def test_a_commands_section_has_the_options_that_help_has(name: str) -> None:
     assert re.search(rf"^    .*manage.py {name}", said, re.MULTILINE)
 
 
+@by_page
+def test_every_example_has_arguments_that_its_command_takes(path: Path) -> None:
+    ours = own_commands()
+    for example in EXAMPLE.findall(path.read_text(encoding="utf-8").replace("\\\n", "")):
+        name, *given = shlex.split(re.split(r" (?:>|&&) ", example)[0])
+        if name in ours:
+            ours[name].create_parser("manage.py", name).parse_args(given)
+
+
 def variables_read() -> set[str]:
     """What the settings read from the environment, and the one variable that provenance reads."""
     tree = ast.parse(page("tomannot/settings.py"))
@@ -160,7 +171,7 @@ def test_the_example_configuration_can_be_used(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     read = read_configuration(tmp_path / "study.json")
-    assert read.settings.title == "Which stories hold up?"
+    assert read.settings["title"] == "Which stories hold up?"
     (round,) = read.rounds
     assert round.acceptable["life_jackets_sev3"]["q2"] == ["yes", "possibly"]
 

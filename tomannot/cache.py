@@ -3,14 +3,18 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from datetime import timedelta
+from typing import Any, TypeVar
 
 from django.core.cache import caches
 from django.core.cache.backends.redis import RedisCache
+from django.db.models import Model
 from django.utils.connection import ConnectionProxy
 from redis.exceptions import RedisError
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
+ONE_MINUTE = timedelta(minutes=1)
 QUIET_SECONDS = 10.0  # between two warnings of a process that Redis does not answer
 _quiet_until = 0.0
 local = ConnectionProxy(caches, "local")
@@ -64,3 +68,23 @@ def _answer(operation: Callable[..., Any], otherwise: Any, *args: Any, **named: 
             _quiet_until = time.monotonic() + QUIET_SECONDS
             logger.warning("Redis does not answer, so the cache is empty for now: %s", error)
         return otherwise
+
+
+def row_key(row: Model, what: str) -> str:
+    """Return a cache key for a row's data. It has the creation time: a recreated database reuses ids."""
+    return f"{what}:{row._meta.model_name}:{row.pk}:{row.created_at:%Y%m%d%H%M%S%f}"  # type: ignore[attr-defined]
+
+
+def cached_for_a_minute(of: Model, what: str, work: Callable[[], T], *, is_large: Callable[[T], bool]) -> T:
+    """Return the result of ``work``, or the one from less than a minute ago.
+
+    Only slow results are cached: those that ``is_large`` accepts. ``what`` names the result.
+    """
+    key = row_key(of, f"minute:{what}")
+    known: tuple[T] | None = caches["shared"].get(key)
+    if known is not None:
+        return known[0]
+    found = work()
+    if is_large(found):
+        caches["shared"].set(key, (found,), ONE_MINUTE.total_seconds())
+    return found

@@ -1,8 +1,9 @@
-"""The Celery application, the decorator for all of the project's tasks, and asking for work once."""
+"""The Celery application, the decorator for all of the project's tasks, and work that is requested once."""
 
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,8 @@ from django.core.cache import caches
 from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
+LONGEST_JOB = timedelta(minutes=30)
+"""After so long without an outcome, requested work is taken for lost and may be requested again."""
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tomannot.settings")
 
@@ -49,18 +52,40 @@ def task(*, time_limit: int, **options: Any) -> Callable[[Callable[..., Any]], A
     )
 
 
-def send_once(task_name: str, *args: int | str, key: str, within: timedelta) -> bool:
-    """Queue a task, unless ``key`` of the shared cache says that it is underway. Return True if it is now.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A task that is queued once, however many readers request it. ``key`` marks it in the shared cache."""
 
-    Whoever finishes the work deletes the key; after ``within`` the work is taken for lost. If the broker is
-    down, log it and return False: the next reader asks again.
-    """
-    if not caches["shared"].add(key, "", within.total_seconds()):
+    task: str
+    args: tuple[int | str, ...]
+    key: str
+
+    def request(self) -> bool:
+        """Queue the task, unless it is underway or its last failure is still shown.
+
+        If the broker is down, log it and return False: the next reader requests it again.
+        """
+        if not caches["shared"].add(self.key, "", LONGEST_JOB.total_seconds()):
+            return True
+        try:
+            app.send_task(self.task, args=[*self.args])
+        except OperationalError as error:
+            caches["shared"].delete(self.key)
+            logger.warning("%s could not be asked for: %s", self.task, error)
+            return False
         return True
-    try:
-        app.send_task(task_name, args=[*args])
-    except OperationalError as error:
-        caches["shared"].delete(key)
-        logger.warning("%s could not be asked for: %s", task_name, error)
-        return False
-    return True
+
+    def is_underway(self) -> bool:
+        """Return True if the task is requested and has not finished."""
+        return bool(caches["shared"].get(self.key) == "")
+
+    def failure(self) -> str:
+        """Return the failure that is still shown; empty if there is none."""
+        return caches["shared"].get(self.key) or ""
+
+    def finish(self, failure: str = "", *, shown_for: timedelta = timedelta()) -> None:
+        """Let the task be requested again: at once, or when its failure has been shown for so long."""
+        if failure:
+            caches["shared"].set(self.key, failure, shown_for.total_seconds())
+        else:
+            caches["shared"].delete(self.key)

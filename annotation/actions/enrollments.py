@@ -14,7 +14,7 @@ from annotation import queries, rules
 from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
 from annotation.actions.slots import lock_in_order
-from annotation.errors import NotAdmitted, ReasonMissing, WrongState
+from annotation.errors import NotAdmitted, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (
     HELD,
@@ -29,18 +29,7 @@ from annotation.models import (
     Study,
     VoteExclusion,
 )
-
-LONGEST_REASON = 300
-"""Characters of the reason for a suspension, and for excluding or restoring votes."""
-
-
-def check_reason(reason: str, *, most: int = LONGEST_REASON, message: str = "") -> str:
-    """Return the reason, stripped. Raise :class:`ReasonMissing` if it is empty or too long."""
-    reason = reason.strip()
-    if "\0" in reason or not 1 <= len(reason) <= most:
-        message = message or _("Give a reason of 1 to %(most)s characters. It is kept in the log.")
-        raise ReasonMissing(message % {"most": most})
-    return reason
+from annotation.reasons import check_reason
 
 
 @transaction.atomic

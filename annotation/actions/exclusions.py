@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation import rules
 from annotation.actions.designs import Places, let_go_of, places_held
-from annotation.actions.enrollments import check_reason, reinstate, suspend
+from annotation.actions.enrollments import reinstate, suspend
 from annotation.actions.events import record_about
 from annotation.actions.slots import ANSWERED_WITH_SLOT, lock_in_order, settle_slots, slots_of, slots_taken
 from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Event, Story, Stratum, Study, VoteExclusion
+from annotation.reasons import check_reason
 from annotation.sql import lock_person
 
 State = Assignment.State

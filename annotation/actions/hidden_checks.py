@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import hidden_checks
-from annotation.actions.enrollments import check_reason, suspend
+from annotation.actions.enrollments import suspend
 from annotation.actions.events import record_about, record_event
 from annotation.errors import ChangedMeanwhile, InvalidCheckKeys, InvalidKey, InvalidStudy, WrongState
 from annotation.fixed_settings import noted
@@ -17,6 +17,7 @@ from annotation.grading import Cell, grade, key_problems
 from annotation.hidden_checks import Consequence
 from annotation.models import CheckKey, CheckOption, CheckResult, Enrollment, Event, Story, Study, Vote
 from annotation.protocols.questions import Choice
+from annotation.reasons import check_reason
 from annotation.sql import share_check_key
 from annotation.strata import limit_problem
 

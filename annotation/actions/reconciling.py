@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import queries
-from annotation.actions.reviews import LONGEST_STATEMENT, lock_to_decide, store_decision
+from annotation.actions.reviews import lock_to_decide, store_decision
 from annotation.errors import ChangedMeanwhile, InvalidInput, WrongState
 from annotation.identifiers import without_identifiers
 from annotation.models import Story
 from annotation.protocols.base import Protocol
 from annotation.protocols.questions import Question, Text, field_name
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.reconciling import (
     KEPT,
     LEFT_OUT,

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import queries, review_sampling
-from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_about, record_event
 from annotation.actions.exclusions import exclude_vote, readmit_vote
 from annotation.errors import ChangedMeanwhile, InvalidInput, ReasonMissing, WrongState
@@ -28,12 +27,11 @@ from annotation.models import (
     Vote,
     VoteExclusion,
 )
+from annotation.reasons import LONGEST_STATEMENT, check_reason
 from annotation.sql import lock_person
 
 MOST_PEOPLE = 50
 MOST_PER_PERSON = 50
-LONGEST_STATEMENT = 1000
-"""Characters of the reason for an adjudication."""
 
 
 @transaction.atomic

@@ -9,15 +9,14 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import locks
-from annotation.actions.enrollments import check_reason
 from annotation.actions.events import record_event
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.actions.story_files import LONGEST, store_batch
 from annotation.errors import InvalidInput, WrongState
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.importing.validation import check_rows
 from annotation.models import HELD, Event, Story, StoryRevision, Study
 from annotation.protocols.base import Protocol
+from annotation.reasons import LONGEST_STATEMENT, check_reason
 
 _VERSION = re.compile(r"\.r(\d+)\Z")
 _LONGEST_STEM = 90

@@ -14,7 +14,7 @@ from annotation.actions.designs import lease_reserved, lock_story_of, reserve_se
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.slots import settle_slots, slots_of
-from annotation.actions.votes import comment_of, is_credited_skip, store_vote
+from annotation.actions.votes import comment_of, store_vote
 from annotation.errors import NotTheirs
 from annotation.models import (
     HELD,
@@ -264,20 +264,16 @@ def _record(
     choices = protocol.read_form(protocol.parse(assignment.story.content), submitted)
     if assignment.state not in UNANSWERED:
         return _first_receipt(assignment, choices, comment)
-    surplus, was_credited = _settle_slot(assignment), is_credited_skip(assignment)
     vote = store_vote(
         assignment=assignment,
         choices=choices,
-        surplus=surplus,
+        surplus=_settle_slot(assignment),
         language=language,
         submitted=submitted,
         now=now,
         comment=comment,
     )
     settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
-    if assignment.session and not was_credited:
-        assignment.session.stories_submitted += 1
-        assignment.session.save(update_fields=["stories_submitted"])
     draw_consequences(person=assignment.enrollment, after=assignment.story, now=now)
     return Receipt(vote=vote, differs=False)
 
@@ -376,10 +372,13 @@ def _take_slot_again(assignment: Assignment) -> bool:
 
 
 def _settle_slot(assignment: Assignment) -> SurplusReason:
-    """Let the vote keep or get a slot, in which case it counts. Return why it is surplus, if it is."""
+    """Let the vote keep or get a slot, in which case it counts. Return why it is surplus.
+
+    ``NONE`` means “not surplus”: a doubted visit's vote has no slot, but counts if the platform confirms it.
+    """
     is_out = assignment.enrollment.state != Enrollment.State.QUALIFIED
     is_doubted = bool(assignment.session and assignment.session.state == WorkSession.State.DOUBTED)
-    if is_out or is_doubted:  # a doubted one waits without a slot, in case the platform confirms it after all
+    if is_out or is_doubted:
         if assignment.state in HELD:
             lock_story_of(assignment)
             Story.objects.filter(pk=assignment.story_id).mark_free()

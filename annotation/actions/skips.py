@@ -11,7 +11,7 @@ from annotation.actions.events import record_about
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.serving import lock_assignment_of
 from annotation.actions.slots import settle_slots
-from annotation.actions.votes import note_place
+from annotation.actions.votes import credit
 from annotation.errors import ReasonMissing
 from annotation.models import HELD, UNANSWERED, Assignment, Enrollment, Event, Skip, Story
 from annotation.sql import lock_person
@@ -42,44 +42,28 @@ def skip_story(
         return None
     if assignment.state == Assignment.State.SKIPPED:
         return assignment.skip
-    credited = _credit(assignment, now=now)
+    person, skipped_at = assignment.enrollment, max(now, assignment.served_at)
+    credited = rules.is_credited(skipped=person.stories_skipped, allowance=person.study.skip_allowance)
+    credit(assignment=assignment, counts=credited, skips=1, ended_at=skipped_at, now=now)
+    counts = ("stories_skipped", "stories_submitted", "order_key_reached")
+    person.save(update_fields=[*counts, "working_since", "last_submitted_at"])
     if assignment.state in HELD:
-        if assignment.stratum_id or assignment.enrollment.given_items:
+        if assignment.stratum_id or person.given_items:
             lock_story_of(assignment)
         Story.objects.filter(pk=assignment.story_id).mark_free()
     assignment.state = Assignment.State.SKIPPED
     assignment.save(update_fields=["state", "session"])
-    settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
+    settle_slots(study=person.study, stories=[assignment.story_id])
     skip = Skip.objects.create(
         assignment=assignment,
         reason=reason,
         words=rules.words(words),
         credited=credited,
         language=language,
-        skipped_at=max(now, assignment.served_at),
+        skipped_at=skipped_at,
     )
-    person = assignment.enrollment
     subject = f"assignment {assignment.pk}"
     record_about(person=person, type=Event.Type.STORY_SKIPPED, now=now, subject=subject, note=reason)
     if credited:
         draw_consequences(person=person, after=assignment.story, now=now)
     return skip
-
-
-def _credit(assignment: Assignment, *, now: datetime) -> bool:
-    """Count the skip for the annotator and, within the allowance, as a story done. Return True if so."""
-    person, session = assignment.enrollment, assignment.session
-    credited = rules.is_credited(skipped=person.stories_skipped, allowance=person.study.skip_allowance)
-    person.stories_skipped += 1
-    person.stories_submitted += credited
-    note_place(assignment)
-    person.working_since = rules.working_since(
-        person.working_since, person.last_submitted_at, assignment.served_at, max(now, assignment.served_at)
-    )
-    person.last_submitted_at = now
-    counts = ("stories_skipped", "stories_submitted", "order_key_reached")
-    person.save(update_fields=[*counts, "working_since", "last_submitted_at"])
-    if session and credited:
-        session.stories_submitted += 1
-        session.save(update_fields=["stories_submitted"])
-    return credited

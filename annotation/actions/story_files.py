@@ -1,7 +1,5 @@
 """Store story files: a whole file or nothing. Importing the same file twice adds nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,10 +1,8 @@
 """Create studies, and change their states and settings."""
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -13,13 +11,13 @@ from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from accounts.models import Environment, User, locked
-from annotation import locks, rules, strata
+from annotation import locks, opening, rules, strata
 from annotation.actions.events import record_event
 from annotation.actions.members import set_role
 from annotation.deciding import adaptive_problem
 from annotation.errors import InvalidStudy, StudyExists, StudyNotReady, WrongState
 from annotation.fixed_settings import fixed_settings, noted, pay_problem
-from annotation.intake import FEWEST_IN_GROUP, grouped
+from annotation.intake import grouped
 from annotation.models import Assignment, ConsentText, Enrollment, Event, Membership, Story, Study, Vote
 from annotation.models.enrollments import IntakeAnswer, IntakeGroup
 from annotation.protocols import UnknownProtocol, get_protocol
@@ -29,46 +27,30 @@ RESERVED_SLUGS = frozenset({"new"})
 """Slugs that pages use in their own addresses."""
 
 
-@dataclass(frozen=True, slots=True)
-class StudySettings:
-    """A study's settings. The defaults are those of the published procedure."""
-
-    title: str
-    contact: str
-    description: str = ""
-    protocol: str = "validity"
-    votes_per_story: int = 3
-    most_votes: int | None = None
-    decided_by: str = "all-agree"
-    story_cap: int = 500
-    lease_minutes: int = 30
-    change_hours: int = 24
-    incomplete_after: int = 3
-    skip_allowance: int = 5
-    serving_order: str = Study.ServingOrder.STARTED
-    option_order: str = Study.OptionOrder.FIXED
-    pay_rate: Decimal | None = None
-    currency: str = "USD"
-    license: str = "CC-BY-4.0"
-    story_language: str = "en"
-    intake_questions: Sequence[str] = ()
-    intake_group: int = FEWEST_IN_GROUP
-    qualification_required: bool = True
-    serving_seed: int | None = None
+SETTINGS = (
+    "title", "description", "contact", "protocol", "votes_per_story", "most_votes", "decided_by", "story_cap",
+    "lease_minutes", "change_hours", "skip_allowance", "serving_order", "option_order", "incomplete_after",
+    "pay_rate", "currency", "story_language", "license", "intake_questions", "intake_group", "serving_seed",
+)  # fmt: skip
+"""All settings of a study that can be changed here, in the order of their form."""
+_FIELDS = {name: name for name in SETTINGS} | {"protocol": "protocol_name"}
+"""The study's field for each setting."""
 
 
 @transaction.atomic
-def create_study(*, slug: str, settings: StudySettings, by: User | None, now: datetime) -> Study:
+def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now: datetime) -> Study:
     """Create a draft study, owned by its creator.
 
-    Raise :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
+    ``settings`` maps names of :data:`SETTINGS` to values; what it omits is as in :func:`usual_settings`. Its
+    ``qualification_required`` says whether annotators take a test, which they do by default. Raise
+    :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
     """
     if slug in RESERVED_SLUGS:
         raise InvalidStudy(problems={"slug": f"“{slug}” stands for a page. Choose another slug."})
     if Study.objects.filter(slug=slug).exists():
         raise StudyExists(f"There is a study “{slug}” already. Choose another slug.")
+    chosen = {"qualification_required": True, **usual_settings(), **settings}
     try:
-        chosen = asdict(settings)
         protocol = get_protocol(chosen.pop("protocol"))
     except UnknownProtocol as error:
         raise InvalidStudy(problems={"protocol": str(error)}) from error
@@ -132,7 +114,7 @@ def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) 
 
 def blockers(study: Study) -> list[str]:
     """Return the reasons why the study cannot open, as sentences; empty if it can."""
-    return rules.blockers(
+    return opening.blockers(
         main_stories=Story.objects.filter(study=study, role=Story.Role.MAIN)[:1].count(),
         consent_version=study.consent_version,
         gate=study.gate,
@@ -287,15 +269,9 @@ def _move(
     return study
 
 
-SETTINGS = tuple(item.name for item in fields(StudySettings) if item.name != "qualification_required")
-"""All settings of a study that can be changed here."""
-_FIELDS = {name: name for name in SETTINGS} | {"protocol": "protocol_name"}
-"""The study's field for each setting."""
-
-
 @transaction.atomic
 def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, now: datetime) -> Study:
-    """Change settings of a study; ``changes`` maps names of ``StudySettings`` to values.
+    """Change settings of a study; ``changes`` maps names of :data:`SETTINGS` to values.
 
     The audit log records old and new values. Raise :class:`InvalidStudy` with the problem by setting: an
     invalid value, or a setting that is fixed by now (see ``annotation.fixed_settings``). Then nothing
@@ -328,8 +304,13 @@ def change_study(*, study: Study, changes: Mapping[str, Any], by: User | None, n
 
 
 def settings_of(study: Study) -> dict[str, Any]:
-    """Return the study's settings by the names of ``StudySettings``."""
+    """Return the study's settings by the names of :data:`SETTINGS`."""
     return {name: getattr(study, field) for name, field in _FIELDS.items()}
+
+
+def usual_settings() -> dict[str, Any]:
+    """Return the settings of the published procedure, which are the defaults of the study's fields."""
+    return settings_of(Study(protocol_name="validity"))
 
 
 def fixed_of(study: Study) -> dict[str, str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation import locks, rules, signs, sql
+from annotation import locks, rules, signs, sql, working_time
 from annotation.actions.hidden_checks import graded, record_failure
 from annotation.actions.instructions import instructions_shown
 from annotation.actions.slots import settle_slots
@@ -160,31 +160,38 @@ def change_refusal(vote: Vote, enrollment: Enrollment, *, now: datetime) -> rule
     )
 
 
-def is_credited_skip(assignment: Assignment) -> bool:
-    """Return True if the story was skipped within the allowance: then a vote after all adds no pay."""
-    return assignment.state == Assignment.State.SKIPPED and assignment.skip.credited
+def credit(*, assignment: Assignment, counts: bool, skips: int, ended_at: datetime, now: datetime) -> None:
+    """Credit a story to its annotator; if it ``counts`` as done, to the visit as well, which is saved.
 
-
-def note_place(assignment: Assignment) -> None:
-    """Move the annotator on in an order of their own; hidden checks stand outside it. Save nothing."""
+    ``skips`` is the change in the number of their skips. Also note when they worked, and where they are in
+    an order of their own, outside which hidden checks stand. The caller saves the enrollment.
+    """
+    person, session = assignment.enrollment, assignment.session
+    person.stories_submitted += counts
+    person.stories_skipped += skips
     if assignment.order_seed is not None and assignment.story.role == Story.Role.MAIN:
-        assignment.enrollment.order_key_reached = assignment.story.order_key
+        person.order_key_reached = assignment.story.order_key
+    person.working_since = working_time.working_since(
+        person.working_since, person.last_submitted_at, assignment.served_at, ended_at
+    )
+    person.last_submitted_at = now
+    if session and counts:
+        session.stories_submitted += 1
+        session.save(update_fields=["stories_submitted"])
 
 
 def _complete(vote: Vote, *, now: datetime) -> None:
-    """Update the assignment and the annotator's counts after a first vote."""
-    assignment, person = vote.assignment, vote.assignment.enrollment
-    session, was_skipped = assignment.session, assignment.state == Assignment.State.SKIPPED
-    person.stories_submitted += not is_credited_skip(assignment)
-    person.stories_skipped -= was_skipped
+    """Update the assignment and the annotator's counts after a first vote.
+
+    A story that was skipped within the allowance has been credited: a vote after all adds no pay.
+    """
+    assignment, session = vote.assignment, vote.assignment.session
+    was_skipped = assignment.state == Assignment.State.SKIPPED
+    counts = not (was_skipped and assignment.skip.credited)
+    credit(assignment=assignment, counts=counts, skips=-was_skipped, ended_at=vote.submitted_at, now=now)
     if vote.surplus_reason:
         assignment.state = Assignment.State.SURPLUS
     elif session is None:
         assignment.state = Assignment.State.SUBMITTED
     else:
         assignment.state = rules.state_of_answer(session.state, counts_unconfirmed=session.counts_unconfirmed)
-    note_place(assignment)
-    person.working_since = rules.working_since(
-        person.working_since, person.last_submitted_at, vote.served_at, vote.submitted_at
-    )
-    person.last_submitted_at = now

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pgtrigger
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import researcher
@@ -69,6 +70,14 @@ class CheckKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.story} key {self.version}"
+
+    @cached_property
+    def accepted(self) -> dict[str, list[str]]:
+        """Return the accepted options by form field. To read those of many keys, prefetch ``options``."""
+        found: dict[str, list[str]] = {}
+        for option in self.options.all():
+            found.setdefault(option.choice.field, []).append(option.option)
+        return found
 
 
 class CheckOption(ChosenOption):

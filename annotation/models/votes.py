@@ -178,6 +178,9 @@ class SurplusReason(models.TextChoices):
     NOT_QUALIFIED = "not_qualified", _("the participant was no longer qualified when it arrived")
 
 
+_COUNTS = Q(assignment__state=Assignment.State.SUBMITTED, surplus_reason=SurplusReason.NONE)
+
+
 class VoteQuerySet(models.QuerySet["Vote"]):
     def newest(self) -> VoteQuerySet:
         """Filter the newest revision of each vote."""
@@ -186,11 +189,11 @@ class VoteQuerySet(models.QuerySet["Vote"]):
 
     def counted(self) -> VoteQuerySet:
         """Filter the votes that the filter uses: the newest revision of each submitted assignment."""
-        return self.newest().filter(
-            assignment__state=Assignment.State.SUBMITTED,
-            surplus_reason=SurplusReason.NONE,
-            environment=F("assignment__story__study__environment"),
-        )
+        return self.newest().filter(_COUNTS, environment=F("assignment__story__study__environment"))
+
+    def uncounted(self) -> VoteQuerySet:
+        """Filter the votes that do not count, or not yet: the first revision of each."""
+        return self.filter(~_COUNTS, revision=1)
 
     def of_study(self, study: Study) -> VoteQuerySet:
         return self.filter(assignment__story__study=study, assignment__story__role=Story.Role.MAIN)

@@ -85,6 +85,13 @@ class Finding:
     message: str
 
 
+DUPLICATES = {
+    "same_text": _("the same as another story"),
+    "near_duplicate": _("nearly the same as another story"),
+}
+"""Labels of the warnings that an import gives by itself, whatever the protocol."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkedExample:
     """An option of a question, shown on an item, with the reason why it is the right answer.

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Protocol
+from annotation.protocols.fields import MAX_NAME, Fields, read_each
 from annotation.protocols.questions import KEY_PATTERN, FormCell, Question, Row, Scale, Text
-from annotation.protocols.validity.fields import MAX_NAME, Fields, read_each
 
 SUMMARY = 200
 """Characters by which people recognise a story."""

@@ -66,6 +66,8 @@ def receipt_context(vote: Vote, *, differs: bool = False) -> dict[str, Any]:
             "Your participation had been paused or had ended. Your answer is kept and credited to "
             "you, but doesn’t decide about the story."
         )
+    elif vote.revision > 1:
+        note = _("Your change is saved.")
     return _receipt(vote.submitted_at, note)
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.rate_limits import LEASE_RENEWALS, count_try
-from annotation import actions, queries, rules
+from annotation import actions, queries, rules, working_time
 from annotation.access import (
     annotator_page,
     is_given_up,
@@ -299,7 +299,7 @@ def _story(
         "warning": queries.warning(enrollment),
         "explain": explain,
         "read_before": protocol.revisable and queries.has_read_before(assignment),
-        "pause_minutes": rules.pause_minutes(
+        "pause_minutes": working_time.pause_minutes(
             enrollment.working_since, enrollment.last_submitted_at, clock.now()
         ),
         "form_action": page_url(request, "annotation:stories"),

@@ -74,13 +74,13 @@ def make_beginning() -> World:
 
 def _make_study(team: list[User], *, now: datetime) -> Study:
     owner = team[0]
-    chosen = actions.StudySettings(
-        title="Benchmark",
-        contact="bench@example.net",
-        serving_seed=SEED,
-        story_cap=600,
-        pay_rate=Decimal("12.00"),
-    )
+    chosen = {
+        "title": "Benchmark",
+        "contact": "bench@example.net",
+        "serving_seed": SEED,
+        "story_cap": 600,
+        "pay_rate": Decimal("12.00"),
+    }
     study = actions.create_study(slug=SLUG, settings=chosen, by=owner, now=now)
     actions.add_consent_text(study=study, text="You are a program.", by=owner, now=now)
     roles = ("owner", "researcher", "reviewer", "auditor")

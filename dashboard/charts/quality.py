@@ -60,7 +60,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
         (cell["value"], row["title"])
         for row in rows
         for cell in row["cells"]
-        if cell["name"] == MAIN and cell["value"] is not None
+        if cell["name"] == MAIN and cell["value"] is not None and row["key"] != "validity"
     ]
     if not values:
         return _("No coefficient can be computed yet.")

@@ -166,11 +166,9 @@ def _ahead(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetim
 def _promise(finish: Mapping[str, Any], counted: int, wanted: int) -> str:
     found: dict[str, int | str] = {"counted": counted, "wanted": wanted}
     if not finish.get("finish"):
-        return _("%(counted)s of %(wanted)s votes are there.") % found
+        return _("%(counted)s of %(wanted)s votes are in.") % found
     found["at"] = date_format(finish["finish"], "DATETIME_FORMAT")
-    return (
-        _("%(counted)s of %(wanted)s votes are there; the last one comes about %(at)s at this pace.") % found
-    )
+    return _("%(counted)s of %(wanted)s votes are in; the last one comes about %(at)s at this pace.") % found
 
 
 def _at(minute: int) -> datetime:

@@ -208,11 +208,8 @@ def _not_counted(study: Study) -> dict[str, int]:
     excluded = Q(assignment__state=Assignment.State.EXCLUDED)
     displaced = Q(assignment__state=Assignment.State.DISPLACED)
     surplus = ~excluded & (displaced | ~Q(surplus_reason=SurplusReason.NONE))
-    return (
-        Vote.objects.of_study(study)
-        .filter(excluded | surplus, revision=1)
-        .aggregate(surplus=Count("pk", filter=surplus), excluded=Count("pk", filter=excluded))
-    )
+    votes = Vote.objects.of_study(study).uncounted()
+    return votes.aggregate(surplus=Count("pk", filter=surplus), excluded=Count("pk", filter=excluded))
 
 
 def _add_pay(study: Study, people: list[dict[str, Any]]) -> dict[str, int]:

@@ -105,10 +105,10 @@ def seconds_per_vote(paces: Sequence[tuple[int, float]]) -> dict[str, float | No
     """Return the paid time per vote: ``mean`` with ``low`` and ``high``, in seconds. None without votes.
 
     ``paces`` has (votes, median seconds) per participant. A participant's time is votes × median, as in
-    ``annotation.rules.estimated_pay``: a story left open over lunch is not an hour of work. The range is that
-    of a ratio of two sums over participants, because votes of one participant resemble each other (Cochran,
-    Sampling Techniques, 1977, section 6.3; t of one degree less than participants). There is no range with
-    fewer than :data:`FEWEST_PEOPLE`.
+    ``annotation.working_time.estimated_pay``: a story left open over lunch is not an hour of work. The range
+    is that of a ratio of two sums over participants, because votes of one participant resemble each other
+    (Cochran, Sampling Techniques, 1977, section 6.3; t of one degree less than participants). There is no
+    range with fewer than :data:`FEWEST_PEOPLE`.
     """
     if not paces:
         return None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from annotation.protocols.questions import Choice
-from annotation.rules import paid_seconds
+from annotation.working_time import paid_seconds
 from dashboard.figures import flags
 from publishing.files.rows import REMEMBERED, Answers, CountedVote
 

@@ -13,12 +13,11 @@ from typing import Any
 from django.core.cache import caches
 
 from annotation.models import Event, Story, Study
-from tomannot.celery import send_once
+from tomannot.cache import row_key
+from tomannot.celery import Job
 
 FIGURES_TASK = "dashboard.tasks.compute_figures"
 KEPT_FOR = timedelta(days=7)
-LONGEST = timedelta(minutes=30)
-"""After so long without a result, the work is taken for lost and may be asked for again."""
 REST = 20
 """Times its own duration that a study's figures rest, so that they cost at most a twentieth of a worker."""
 SHAPE = 9
@@ -65,7 +64,6 @@ def people_on(study: Study, page: int) -> list[dict[str, Any]]:
 
 
 def people_count(study: Study) -> int:
-    """Count the participants with figures."""
     return len(_places(study))
 
 
@@ -90,7 +88,7 @@ def _places(study: Study) -> dict[str, int]:
 
 def is_underway(study: Study) -> bool:
     """Return True if requested figures are still being computed."""
-    return caches["shared"].get(_key(study, "underway")) is not None
+    return _job(study).is_underway()
 
 
 def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
@@ -105,7 +103,7 @@ def refreshed(study: Study, *, now: datetime) -> tuple[Figures | None, bool]:
     underway = is_underway(study)
     events = Event.objects.filter(study=study).order_by("-at").values_list("at", flat=True)
     if not underway and is_due(found, newest_event_at=events.first(), now=now):
-        underway = ask(study)
+        underway = _job(study).request()
     return found, underway
 
 
@@ -116,14 +114,6 @@ def is_due(found: Figures | None, *, newest_event_at: datetime | None, now: date
     if newest_event_at is None or newest_event_at < found.begun_at - MARGIN:
         return False
     return now >= found.begun_at + found.took * (REST + 1)
-
-
-def ask(study: Study) -> bool:
-    """Have a worker compute the figures, unless one is at it. Return True if they are underway now.
-
-    If the message broker is down, log it and return False; the next reader requests them again.
-    """
-    return send_once(FIGURES_TASK, study.pk, key=_key(study, "underway"), within=LONGEST)
 
 
 def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
@@ -137,9 +127,12 @@ def keep(study: Study, made: Figures, people: list[dict[str, Any]]) -> None:
     places = {row["pseudonym"]: 1 + place // PEOPLE_AT_ONCE for place, row in enumerate(ordered)}
     values |= {_key(study, "people"): places, _key(study): made}
     caches["shared"].set_many(values, KEPT_FOR.total_seconds())
-    caches["shared"].delete(_key(study, "underway"))
+    _job(study).finish()
+
+
+def _job(study: Study) -> Job:
+    return Job(FIGURES_TASK, (study.pk,), _key(study, "underway"))
 
 
 def _key(study: Study, what: str = "study") -> str:
-    """Return a cache key with the study's creation time, since a recreated database reuses ids."""
-    return f"figures:{SHAPE}:{study.pk}:{study.created_at:%Y%m%d%H%M%S%f}:{what}"
+    return row_key(study, f"figures:{SHAPE}:{what}")

@@ -8,13 +8,13 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from annotation import rules
 from annotation.deciding import span
 from annotation.fixed_settings import fixed_settings
 from annotation.hidden_checks import checks_among
 from annotation.models import Assignment, Enrollment, ReviewItem, Skip, Story, Study, Vote
 from annotation.ordering import unfinished_stories
 from annotation.rules import is_skipped_often
+from annotation.working_time import estimated_pay
 from dashboard.people import listing
 from dashboard.people.listing import STEPS, people_address, steps_of
 from dashboard.qualification.figures import notes_of
@@ -150,13 +150,16 @@ def opening_figures(study: Study) -> dict[str, Any]:
 
 
 def unfinished_of(study: Study, document: Mapping[str, Any], *, at_once: int) -> dict[str, int] | None:
-    """Return the number of started stories, and what each order would make of it at half of the votes.
+    """Return the number of started stories, and until half of the votes are in, what each order makes of it.
 
     ``at_once`` is how many participants hold a story now. None if there are no stories.
     """
     stories, wanted = document["verdicts"]["stories"], document["votes"]["wanted"]
     if not stories:
         return None
+    now = {"now": document.get("started", 0)}
+    if 2 * document["votes"]["counted"] >= wanted:
+        return now
     shared, own = (
         unfinished_stories(
             stories=stories,
@@ -167,7 +170,7 @@ def unfinished_of(study: Study, document: Mapping[str, Any], *, at_once: int) ->
         )
         for own in (False, True)
     )
-    return {"now": document.get("started", 0), "shared": shared, "own": own}
+    return {**now, "shared": shared, "own": own}
 
 
 def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | None] | None:
@@ -184,10 +187,10 @@ def cost_of(study: Study, document: Mapping[str, Any]) -> dict[str, Decimal | No
     so_far = document["votes"]["counted"] + document["checks"]["answered"]
     whole = so_far + stories_to_come(study, document)
     return {
-        "so_far": rules.estimated_pay(so_far, pace["mean"], study.pay_rate),
-        "whole": rules.estimated_pay(whole, pace["mean"], study.pay_rate),
-        "low": rules.estimated_pay(whole, pace["low"], study.pay_rate),
-        "high": rules.estimated_pay(whole, pace["high"], study.pay_rate),
+        "so_far": estimated_pay(so_far, pace["mean"], study.pay_rate),
+        "whole": estimated_pay(whole, pace["mean"], study.pay_rate),
+        "low": estimated_pay(whole, pace["low"], study.pay_rate),
+        "high": estimated_pay(whole, pace["high"], study.pay_rate),
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, prefetch_related_objects
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
@@ -14,7 +14,6 @@ from annotation import rules
 from annotation.models import Answer, CheckResult, Enrollment, Event, Story, Study, Vote
 from annotation.protocols.base import Protocol
 from annotation.queries import answered_fields
-from dashboard.quality.hidden_checks import accepted_by
 from qualification.models import Attempt
 from recruitment.marketplace import Group
 from recruitment.models import Campaign, Grant, Visit
@@ -118,13 +117,13 @@ def failed_checks(enrollment: Enrollment, *, closed: Collection[str]) -> tuple[l
         .order_by("-vote__first_submitted_at", "-pk")
     )
     shown = results[:FAILED_SHOWN]
-    accepted = accepted_by(*(result.key for result in shown)) if shown else {}
+    prefetch_related_objects(shown, "key__options")
     protocol = enrollment.study.protocol
     found = [
         {
             "story": result.vote.assignment.story,
             "vote": result.vote,
-            "mistakes": _mistakes(protocol, result.vote, accepted[result.key_id]),
+            "mistakes": _mistakes(protocol, result.vote, result.key.accepted),
             "is_past": result.vote.order_position <= enrollment.checks_from,
         }
         for result in shown

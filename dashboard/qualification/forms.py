@@ -15,7 +15,7 @@ from annotation.protocols.questions import FormCell
 from dashboard.settings.forms import StudyForm, choose, number, one_of, prose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
 from qualification.models import AnswerKey, Round, RoundStory
-from qualification.rules import LONGEST_REASON, needs_reason
+from qualification.rules import LONGEST_WHY, needs_reason
 
 OFFERED = 200
 """Test stories to choose from, the newest."""
@@ -179,7 +179,7 @@ class StoryKeyForm(AcceptableForm):
         self.experts = sorted(everybody)
         for name in list(self.fields):
             self.fields[REASON + name] = prose(
-                _("Why"), self._when(name), rows=2, max_length=LONGEST_REASON, initial=reasons.get(name, "")
+                _("Why"), self._when(name), rows=2, max_length=LONGEST_WHY, initial=reasons.get(name, "")
             )
 
         self.fields[MUST] = forms.BooleanField(

@@ -1,4 +1,4 @@
-"""Queries about hidden checks: counts, consequences, accepted answers."""
+"""Queries about hidden checks: counts and consequences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation import hidden_checks
-from annotation.models import CheckKey, CheckOption, CheckResult, Event, Story, Study
+from annotation.models import CheckKey, CheckResult, Event, Story, Study
 from annotation.strata import usable_checks
-from dashboard.queries import cached_for_a_minute
+from tomannot.cache import cached_for_a_minute
 
 MANY = 20_000
 """Answers to checks; counting more is too slow for a page."""
@@ -24,6 +24,11 @@ class ShownCheck:
     key: CheckKey | None
     answered: int = 0
     failed: int = 0
+
+    @property
+    def accepted(self) -> dict[str, list[str]]:
+        """Return the accepted options by form field; none until they are set."""
+        return self.key.accepted if self.key else {}
 
     @property
     def share(self) -> float | None:
@@ -103,12 +108,3 @@ def too_few_checks(study: Study) -> str:
         "met": met,
         "usable": usable,
     }
-
-
-def accepted_by(*keys: CheckKey) -> dict[int, dict[str, list[str]]]:
-    """Return the accepted options by key id and form field. One query."""
-    accepted: dict[int, dict[str, list[str]]] = {key.pk: {} for key in keys}
-    for option in CheckOption.objects.filter(key__in=keys).order_by("question", "row", "option"):
-        fields = accepted[option.key_id]
-        fields.setdefault(option.choice.field, []).append(option.option)
-    return accepted

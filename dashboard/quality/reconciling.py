@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation import actions
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.errors import ChangedMeanwhile
 from annotation.models import Adjudication, Story, Study
 from annotation.protocols.questions import field_name
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.reconciling import Change, ReconciledRow, table_of
 from annotation.rights import by_and_now
 from dashboard.http import ErrorsAsMessages

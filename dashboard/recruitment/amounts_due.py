@@ -20,14 +20,14 @@ from django.utils.translation import gettext as _, gettext_lazy
 from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Story, Study
 from annotation.queries import paces_of
-from annotation.rules import Pace, estimated_pay
+from annotation.working_time import Pace, estimated_pay
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
-from recruitment.campaigns import people_with_items
 from recruitment.codes import CompletionOutcome, completion_code, normal_form, outcome_of
 from recruitment.errors import CannotPay
 from recruitment.join_links import person_of, source_of
 from recruitment.models import JoinLink, Visit
+from recruitment.places import people_with_items
 from recruitment.queries import is_past_test, paid_outside
 from recruitment.visit_endings import why_ended
 from tomannot import clock
@@ -62,7 +62,8 @@ def amounts_due(study: Study, way: CameBy | None = None) -> Iterator[dict[str, A
     Participants are listed once they have answered a story or handed in a test; in a study without work
     left, once they have agreed to take part. The sums equal those on their own pages: stories times their
     pace, plus the time of the test, passed or not, at the hourly rate.
-    A story counts for at most ``annotation.rules.paid_seconds``; ``stories_cut`` counts those cut to that.
+    A story counts for at most ``annotation.working_time.paid_seconds``; ``stories_cut`` counts those cut to
+    that.
     """
     for _identity, row in _rows(study, people_with_work(study, way)):
         yield row

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -19,12 +19,17 @@ from annotation.strata import stories_of_design
 from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm, choose, number, prose
 from recruitment.actions import CampaignSettings
-from recruitment.campaigns import SEATS_OF_A_TEST, fair_reward, has_one_posting, seats_needed
 from recruitment.models import Campaign, Mismatch, Payment
+from recruitment.offers import has_one_posting
+from recruitment.pay import fair_reward
+from recruitment.places import seats_needed
 from recruitment.platforms import Platform, platform_named
 
+SETTINGS = {term.name for term in fields(CampaignSettings)} - {"platform", "purpose", "countries"}
 DEPENDENT = ("description", "seats", "reward", "minutes_expected", "minutes_allowed")
 """Fields that change with the number of stories in a submission, unless a researcher has edited them."""
+SEATS_OF_A_TEST = 100
+"""People of the published procedure's qualification round."""
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_A_STORY = Decimal(1)
 SEATS_PER_HIT = 3
@@ -85,18 +90,8 @@ class CampaignForm(RowForm):
 
     class Meta:
         model = Campaign
-        fields: ClassVar = [
-            term.name
-            for term in dataclasses.fields(CampaignSettings)
-            if term.name not in ("platform", "purpose", "countries")
-        ]
+        fields: ClassVar = [field.name for field in Campaign._meta.fields if field.name in SETTINGS]
         widgets: ClassVar = {"description": forms.Textarea(attrs={"rows": 4})}
-
-    field_order = (
-        "title", "description", "keywords", "stories_per_visit", "seats", "seats_per_posting", "reward",
-        "screen_out_reward", "currency", "minutes_expected", "minutes_allowed", "days_open", "days_to_review",
-        "approved_percent", "approved_work", "countries",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -142,9 +137,6 @@ class CampaignForm(RowForm):
             "stories_per_visit": stories,
             "seats_per_posting": SEATS_OF_A_TEST if is_test else SEATS_PER_HIT,
             "currency": study.currency,
-            "days_open": 7,
-            "days_to_review": 14,
-            "auto_approves": True,
         }
         return cls(data, study=study, platform=platform, purpose=purpose, initial=initial)
 

@@ -25,12 +25,13 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Assignment, Enrollment, Study, WorkSession
 from annotation.numbers import number_in
+from annotation.pay import per_hour
 from annotation.rules import CENT, pseudonym
-from dashboard.queries import cached_for_a_minute
 from qualification.models import Attempt
-from recruitment.campaigns import Places, places_of
 from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
+from recruitment.places import Places, places_of
+from tomannot.cache import cached_for_a_minute
 
 T = TypeVar("T")
 MANY = 20_000
@@ -186,8 +187,7 @@ def unpaid_to_forgotten(study: Study) -> int:
     theirs = Payment.objects.filter(
         submission__campaign__study=study, submission__annotator__erased_at__isnull=False
     ).exclude(kind=Payment.Kind.REJECTION)
-    due = theirs.filter(state__in=Payment.UNSETTLED)
-    return due.count() + theirs.retryable().count()
+    return theirs.unsettled().count() + theirs.retryable().count()
 
 
 def retryable_by_campaign(study: Study) -> Counter[int]:
@@ -238,8 +238,7 @@ class Earned:
     @property
     def per_hour(self) -> Decimal | None:
         """Return the hourly pay, or None if no time was measured."""
-        hours = Decimal(str(self.took.total_seconds())) / 3600
-        return (self.amount / hours).quantize(CENT) if hours else None
+        return per_hour(self.amount, self.took.total_seconds()).quantize(CENT) if self.took else None
 
 
 def earned_by(person: Enrollment) -> list[Earned]:
@@ -302,22 +301,19 @@ def submissions_page(
 
 def _waiting(campaign: Campaign) -> QuerySet[Submission]:
     submitted = Submission.objects.filter(campaign=campaign, status=Submission.Status.SUBMITTED)
-    return submitted.filter(~Exists(_decided())).annotate(waits=Value(True))
+    return submitted.filter(~Exists(_answers())).annotate(waits=Value(True))
 
 
 def _others(campaign: Campaign) -> QuerySet[Submission]:
-    decided = Q(status=Submission.Status.SUBMITTED) & Exists(_decided())
+    decided = Q(status=Submission.Status.SUBMITTED) & Exists(_answers())
     over = Q(status__in=[*PAID, Submission.Status.REJECTED])
     answered = Q(status__in=NEVER_APPROVED, visit__session__stories_submitted__gt=0)
     found = Submission.objects.filter(decided | over | answered, campaign=campaign)
     return found.annotate(waits=Value(False))
 
 
-def _decided() -> QuerySet[Payment]:
-    # A submission whose rejection was withdrawn or refused waits again. One that was paid in another way
-    # waits, too, if it is handed in afterwards: the platform still asks for a decision.
-    decisions = Payment.objects.filter(submission=OuterRef("pk"), kind__in=["approval", "rejection"])
-    return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
+def _answers() -> QuerySet[Payment]:
+    return Payment.objects.answering().filter(submission=OuterRef("pk"))
 
 
 def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from annotation import actions as annotation_actions
 from annotation.models import Event, Study
-from recruitment.campaigns import reference_of
 from recruitment.models import Campaign
+from recruitment.offers import reference_of
 
 OPEN, PAUSE, CLOSE = "open", "pause", "close"
 STUDY_MOVES: dict[str, Callable[..., Study]] = {

@@ -9,6 +9,7 @@ from django.db.models import Case, Count, Sum, When
 
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.models import Study
+from annotation.pay import per_hour
 from annotation.rules import CENT
 from publishing.statistics.quartiles import quartiles
 from qualification.models import Round
@@ -54,23 +55,23 @@ def _achieved(study: Study) -> list[dict[str, Any]]:
     sums = {tuple(key): paid for *key, paid in done.values_list(visit, "currency").annotate(Sum("amount"))}
     handed_in = Visit.objects.filter(campaign__study=study, handed_in_at__isnull=False)
     columns = ("campaign__purpose", "campaign__currency", "submission__status", "arrived_at", "handed_in_at")
-    found: dict[tuple[str, str], list[tuple[Decimal, Decimal, str]]] = defaultdict(list)
+    found: dict[tuple[str, str], list[tuple[Decimal, float, str]]] = defaultdict(list)
     for pk, purpose, currency, status, start, end in handed_in.values_list("pk", *columns):
-        paid, hours = sums.get((pk, currency), Decimal(0)), Decimal(str((end - start).total_seconds())) / 3600
+        paid = sums.get((pk, currency), Decimal(0))
         if paid or status not in NEVER_APPROVED:
-            found[purpose, currency].append((paid, hours, status))
+            found[purpose, currency].append((paid, (end - start).total_seconds(), status))
     noted = LinkPayment.objects.filter(enrollment__study=study).order_by()
     for currency, _person, paid in noted.values_list("currency", "enrollment").annotate(paid=Sum("amount")):
-        found[OUTSIDE, currency].append((paid, Decimal(0), ""))
+        found[OUTSIDE, currency].append((paid, 0.0, ""))
     return [
         {
             "purpose": purpose,
             "currency": currency,
             "paid": sum(paid > 0 for paid, *_ in visits),
-            "rejected": sum(not paid and status == Status.REJECTED for paid, _hours, status in visits),
-            "waiting": sum(not paid and status != Status.REJECTED for paid, _hours, status in visits),
+            "rejected": sum(not paid and status == Status.REJECTED for paid, _took, status in visits),
+            "waiting": sum(not paid and status != Status.REJECTED for paid, _took, status in visits),
             "per_visit": _amounts(paid for paid, *_ in visits if paid),
-            "per_hour": _amounts(paid / hours for paid, hours, _status in visits if paid and hours),
+            "per_hour": _amounts(per_hour(paid, took) for paid, took, _status in visits if paid and took),
         }
         for (purpose, currency), visits in sorted(found.items())
     ]

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from accounts.errors import DomainError
-from annotation.actions import StudySettings
+from annotation.actions.studies import SETTINGS
 from annotation.hidden_checks import CheckRules, problems as rule_problems
 from dashboard.settings import configuration_schema as schema
 from publishing.data_statement import problems as statement_problems
@@ -64,7 +64,7 @@ class StudyConfiguration:
     ``rounds`` in turn.
     """
 
-    settings: StudySettings
+    settings: Mapping[str, Any]
     consent: str
     rounds: tuple[RoundConfiguration, ...] = ()
     stories: list[Path] = field(default_factory=list)
@@ -150,7 +150,7 @@ class Reader:
         given = self._fields(read_object(content, self._name, "The configuration"), schema.STUDY, "")
         rounds = self._rounds(given.get("qualification"))
         files = [given["stories"]] if isinstance(given.get("stories"), str) else given.get("stories", [])
-        settings = {item.name: given[item.name] for item in fields(StudySettings) if item.name in given}
+        settings = {name: given[name] for name in SETTINGS if name in given}
         settings["qualification_required"] = required = given.get("qualification_required", bool(rounds))
         settings["pay_rate"] = self._money(given.get("pay_rate"))
         through = given.get("qualified_through", "")
@@ -172,7 +172,7 @@ class Reader:
         if self._problems:
             raise InvalidConfiguration(self._name, self._problems)
         return StudyConfiguration(
-            settings=StudySettings(**settings),
+            settings=settings,
             consent=given["consent"],
             rounds=rounds,
             qualified_through=through,

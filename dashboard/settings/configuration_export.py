@@ -10,7 +10,6 @@ from annotation.actions.designs import design_of
 from annotation.actions.instructions import texts_of
 from annotation.actions.studies import settings_of
 from annotation.models import CheckKey, Story, Study
-from dashboard.quality.hidden_checks import accepted_by
 from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.configuration_schema import JOIN_LINK
 from publishing.queries import statement_of
@@ -96,13 +95,12 @@ def _round(round: Round) -> dict[str, Any]:
 
 def _checks(study: Study) -> dict[str, Any] | None:
     keys = CheckKey.objects.filter(story__study=study, state=CheckKey.State.IN_USE)
-    found = keys.select_related("story__study").order_by("story__story_id")
+    found = keys.select_related("story__study").prefetch_related("options").order_by("story__story_id")
     if not found:
         return None
-    accepted = accepted_by(*found)
     return asdict(study.check_rules) | {
         "stories": [_source_row(key.story) for key in found],
-        "key": {key.story.story_id: accepted[key.pk] for key in found},
+        "key": {key.story.story_id: key.accepted for key in found},
     }
 
 

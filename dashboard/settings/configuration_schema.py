@@ -12,7 +12,7 @@ from typing import Any
 
 from jsonschema import Draft4Validator, ValidationError
 
-from annotation.actions import StudySettings
+from annotation.actions.studies import usual_settings
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.models.studies import STORY_LANGUAGE
 from publishing.facts import Statement
@@ -26,8 +26,8 @@ DESIGN, INSTRUCTIONS = _SHAPES["DESIGN"], _SHAPES["INSTRUCTIONS"]
 STATEMENT, JOIN_LINK = _SHAPES["STATEMENT"], _SHAPES["JOIN_LINK"]
 
 _TEXT: Schema = {"type": "string"}
-_settings = {item.name: _TEXT if item.type in (str, "str") else {} for item in fields(StudySettings)}
-STUDY["properties"] = _settings | STUDY["properties"]
+_settings = {name: _TEXT if isinstance(usual, str) else {} for name, usual in usual_settings().items()}
+STUDY["properties"] = _settings | {"qualification_required": {}} | STUDY["properties"]
 STUDY["properties"]["story_language"]["pattern"] = STORY_LANGUAGE
 STUDY["properties"]["intake_group"]["minimum"] = FEWEST_IN_GROUP
 STATEMENT["properties"] = {item.name: _TEXT for item in fields(Statement)} | STATEMENT["properties"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django import forms
@@ -14,7 +13,7 @@ from django.core.validators import validate_slug
 from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Environment
-from annotation.actions import StudySettings
+from annotation.actions.studies import SETTINGS, usual_settings
 from annotation.intake import QUESTIONS
 from annotation.models import Story, Study
 from annotation.protocols import all_protocols
@@ -23,8 +22,6 @@ from annotation.rights import Right
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
 from recruitment.platforms import unfinished_work_excludes
 
-USUAL = StudySettings(title="", contact="")
-"""The settings of the published procedure."""
 EXAMPLES = "examples-"
 MOST_CONFIGURATION_MB = 10
 SAMPLE_TEST, OWN_TEST, NO_TEST = "sample", "own", "none"
@@ -139,12 +136,7 @@ class SettingsForm(RowForm):
 
     class Meta:
         model = Study
-        fields = (
-            "title", "description", "contact", "protocol", "votes_per_story", "most_votes", "decided_by",
-            "story_cap", "lease_minutes", "change_hours", "skip_allowance", "serving_order", "option_order",
-            "incomplete_after", "pay_rate", "currency", "story_language", "license", "intake_questions",
-            "intake_group",
-        )  # fmt: skip
+        fields = tuple(name for name in SETTINGS if name != "serving_seed")
         widgets: ClassVar[Any] = {
             "description": forms.Textarea(attrs={"rows": 4}),
             "serving_order": forms.RadioSelect,
@@ -193,7 +185,7 @@ class NewStudyForm(SettingsForm):
     @classmethod
     def of(cls, data: Any = None, *, consent: str) -> NewStudyForm:
         """Return the form filled with the defaults and this consent text."""
-        usual = {name: value for name, value in asdict(USUAL).items() if name in cls.base_fields}
+        usual = {name: value for name, value in usual_settings().items() if name in cls.base_fields}
         chosen = {"consent": consent, "test": SAMPLE_TEST, "environment": Environment.LIVE}
         return cls(data, initial=usual | chosen)
 

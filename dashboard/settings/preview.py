@@ -1,14 +1,14 @@
 """Preview of a study: the invitation, the consent page, a story with its questions."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.template.loader import render_to_string
 
+from annotation.actions import usual_settings
 from annotation.forms import question_fields
 from annotation.models import Story, Study
 from annotation.protocols import UnknownProtocol, get_protocol, is_installed
-from dashboard.settings.forms import NO_TEST, USUAL, NewStudyForm, filled_in
+from dashboard.settings.forms import NO_TEST, NewStudyForm, filled_in
 from dashboard.settings.sample_study import sample_item
 
 
@@ -36,12 +36,12 @@ def study_of(form: NewStudyForm) -> tuple[Study, str]:
     """Return the unsaved study and the consent text of a form, as far as it is filled in."""
     form.is_valid()
     given = {name: form.cleaned_data.get(name) or form.data.get(name, "") for name in form.fields}
-    usual = {name: value for name, value in asdict(USUAL).items() if name in form.Meta.fields}
-    valid = {name: form.cleaned_data.get(name, value) for name, value in usual.items()}
+    usual = usual_settings()
+    valid = {name: form.cleaned_data.get(name, usual[name]) for name in form.Meta.fields}
     try:
         protocol = get_protocol(valid.pop("protocol"))
     except UnknownProtocol:
-        protocol = get_protocol(USUAL.protocol)
+        protocol = get_protocol(usual["protocol"])
     typed = {name: given[name] for name in ("description", "currency", "license")}
     typed |= {name: given[name] or "…" for name in ("title", "contact")}
     study = Study(

@@ -92,11 +92,10 @@ def questions_of(study: Study) -> list[str]:
 
 
 def csv_columns(keys: Sequence[str]) -> list[str]:
-    """Return the columns of :func:`csv_rows`."""
     return ["story_id", "annotator", *keys, *ABOUT]
 
 
-def _batches(study: Study, since: datetime | None = None) -> Iterator[dict[int, str]]:
+def _batches(study: Study, since: datetime | None) -> Iterator[dict[int, str]]:
     """Yield the main stories, some hundred at a time, as story ids by number.
 
     With ``since``, if few votes are that new, only the stories of these.

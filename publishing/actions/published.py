@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation.models import Event
+from annotation.reasons import LONGEST_STATEMENT, check_reason
 from publishing import errors
 from publishing.actions.releases import record_release
 from publishing.destinations.base import Destination, Log, Package
@@ -135,23 +136,16 @@ def _moved(
     return deposit
 
 
-LONGEST_REASON = 1000
-"""In characters."""
-
-
 @transaction.atomic
 def withdraw_release(*, release: Release, reason: str, by: User | None, now: datetime) -> Withdrawal:
     """Withdraw a published release permanently, with a public reason.
 
     Its files stay unchanged and available, because whoever used them must be able to find out what was wrong.
-    Raise :class:`~publishing.errors.UnusableRelease` without a reason, for an unpublished release, and for
-    one already withdrawn.
+    Raise ``ReasonMissing``, and :class:`~publishing.errors.UnusableRelease` for an unpublished release and
+    for one already withdrawn.
     """
-    reason = reason.strip()
-    if "\0" in reason or not 1 <= len(reason) <= LONGEST_REASON:
-        raise errors.UnusableRelease(
-            _("Give the reason in 1 to %(most)s characters. It is public."), most=LONGEST_REASON
-        )
+    told = _("Give the reason in 1 to %(most)s characters. It is public.")
+    reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.PUBLISHED:
         raise errors.UnusableRelease(

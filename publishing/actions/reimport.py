@@ -147,28 +147,26 @@ def _import_decisions(study: Study, directory: Path, by: User | None, now: datet
                 actions.adjudicate(verdict=Adjudication.Verdict(one.verdict), **shared)
 
 
-def _settings(described: Description, note: str, contact: str, crowd: Crowd | None) -> actions.StudySettings:
+def _settings(described: Description, note: str, contact: str, crowd: Crowd | None) -> dict[str, Any]:
     facts, rule = described.facts, described.facts.rule
     try:
         get_protocol(facts.protocol_name, facts.protocol_version)
     except UnknownProtocol as error:
         raise UnusableRelease(str(error)) from error
-    adaptive: dict[str, Any] = {}
+    settings = {
+        "title": facts.title,
+        "contact": contact,
+        "description": f"{facts.description}\n\n{note[:1].upper()}{note[1:]}.".strip(),
+        "protocol": facts.protocol_name,
+        "votes_per_story": facts.votes_per_story,
+        "license": facts.license,
+    }
     if rule.most_votes:
-        adaptive = {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
-    usual = actions.StudySettings(
-        title=facts.title,
-        contact=contact,
-        description=f"{facts.description}\n\n{note[:1].upper()}{note[1:]}.".strip(),
-        protocol=facts.protocol_name,
-        votes_per_story=facts.votes_per_story,
-        **adaptive,
-        license=facts.license,
-    )
-    if crowd is None:
-        return usual
-    cap = max(usual.story_cap, crowd.last_position)
-    return replace(usual, story_cap=cap, change_hours=0, qualification_required=False)
+        settings |= {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
+    if crowd:
+        cap = max(actions.usual_settings()["story_cap"], crowd.last_position)
+        settings |= {"story_cap": cap, "change_hours": 0, "qualification_required": False}
+    return settings
 
 
 def _import_votes(

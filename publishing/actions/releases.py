@@ -3,7 +3,8 @@
 A build may be killed at any instant. Files are written to a hidden directory beside the final one, MANIFEST
 last, everything fsynced; one rename makes the directory visible (with a shared store, one object before it);
 then one transaction records it as published. The next ``build_release`` (by the sweep or by hand) removes a
-leftover hidden directory, and adopts a complete one that was not recorded yet.
+leftover hidden directory, and adopts a complete one that was not recorded yet. With a shared store it builds
+that one again, because the place has a hash in its name that is not known yet (``publishing.store``).
 """
 
 import errno

@@ -77,11 +77,12 @@ class Citation:
 def citation(facts: ReleaseFacts) -> Citation:
     """Return the citation of this release. Without named creators, the study is cited."""
     statement = facts.statement
+    title = marked(one_line(facts.title) or facts.slug, facts.filter_name)
     named = tuple(split_name(creator) for creator in statement.creators if one_line(creator))
     return Citation(
         slug=facts.slug,
         number=facts.number,
-        title=marked(one_line(facts.title) or facts.slug, facts.filter_name),
+        title=f"{TEST_RUN}{title}" if facts.is_rehearsal else title,
         released=facts.created.date(),
         creators=named or ((f"The study {facts.slug}", ""),),
         doi=statement.doi if DOI.fullmatch(statement.doi) else "",
@@ -108,7 +109,7 @@ def citation_cff(facts: ReleaseFacts) -> bytes:
         "cff-version": "1.2.0",
         "message": NOT_TO_CITE if facts.is_rehearsal else "If you use this dataset, please cite it as below.",
         "type": "dataset",
-        "title": f"{TEST_RUN}{cited.title}" if facts.is_rehearsal else cited.title,
+        "title": cited.title,
         "version": str(cited.number),
         "date-released": cited.released.isoformat(),
         "authors": [
@@ -133,7 +134,7 @@ def read_citation(cff: bytes, *, slug: str) -> Citation:
     return Citation(
         slug=slug,
         number=int(document["version"]),
-        title=document["title"].removeprefix(TEST_RUN),
+        title=document["title"],
         released=date.fromisoformat(document["date-released"]),
         creators=tuple(
             (author.get("family-names") or author["name"], author.get("given-names", ""))

@@ -116,8 +116,8 @@ def _provenance(facts: ReleaseFacts, tally: Tally, files: Sequence[FileFacts]) -
     hashes = {file.path: file.sha256 for file in files}
     rule = facts.rule
     steps = (
-        ("Test", "What annotators were shown and asked, the test included.", rows.INSTRUMENT_PATH),
-        ("Votes", "Their counted votes.", rows.VOTES_PATH),
+        ("Test", "What annotators were shown and asked.", rows.INSTRUMENT_PATH),
+        ("Votes", "The annotators' counted votes.", rows.VOTES_PATH),
         ("Filter", f"The kept stories: {rule.sentence(facts.votes_per_story)}.", KEPT_PATH)
         if rule.selects
         else ("Resolution", "The items with all their votes.", KEPT_PATH),

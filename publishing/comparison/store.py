@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.core.cache import caches
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
@@ -26,7 +25,7 @@ from publishing.files import directory, jsonl
 from publishing.files.rows import DROPPED_PATH
 from publishing.models import Release
 from publishing.store import StoreUnavailable, fetch, install, put, remove_leftovers
-from tomannot.celery import send_once
+from tomannot.celery import Job
 
 COMPARE_TASK = "publishing.tasks.compare_releases"
 FORMAT = 1
@@ -35,8 +34,6 @@ SUMMARY = "summary.json"
 DOCUMENTS = ("release.json", "statistics.json")
 UNFINISHED = ".unfinished-"
 PER_PAGE = 50
-LONGEST = timedelta(minutes=30)
-"""After this time without an outcome, the job is considered lost and may be requested again."""
 REFUSED_FOR = timedelta(seconds=30)
 """The time for which a failure is shown before the page requests the comparison again."""
 
@@ -88,27 +85,14 @@ def get_or_request(before: Release, now: Release) -> tuple[Comparison | None, st
     found = load(before, now)
     if found:
         return found, ""
-    key = _key(before, now)
-    send_once(COMPARE_TASK, before.pk, now.pk, key=key, within=LONGEST)
-    return None, caches["shared"].get(key) or ""
+    job = job_of(before, now)
+    job.request()
+    return None, job.failure()
 
 
-def record_outcome(before: Release, now: Release, *, failure: str = "", is_lasting: bool = False) -> None:
-    """Record that the job has ended.
-
-    A failure is shown for a while; then the page requests the comparison again.
-
-    ``is_lasting`` failures are shown longer, because they would probably recur at once and cost worker time.
-    """
-    if failure:
-        told_for = LONGEST if is_lasting else REFUSED_FOR
-        caches["shared"].set(_key(before, now), failure, told_for.total_seconds())
-    else:
-        caches["shared"].delete(_key(before, now))
-
-
-def _key(before: Release, now: Release) -> str:
-    return f"compared:{place_of(before, now)}"
+def job_of(before: Release, now: Release) -> Job:
+    """Return the job of a worker that compares these releases."""
+    return Job(COMPARE_TASK, (before.pk, now.pk), f"compared:{place_of(before, now)}")
 
 
 def compare(before: Release, now: Release) -> None:

@@ -21,7 +21,7 @@ BootstrapOf = Callable[[tuple[str, ...]], ClusterBootstrap]
 """Returns the bootstrap of items, given the core of each."""
 REPETITIONS = 5
 DESIGN = Bootstrap()
-DECIMALS = 4
+DECIMALS = 6
 
 _CONSTANT = "The right answer is the same in every question, so there is nothing to tell choices apart by."
 _NO_WORDS = "The texts hold no words to learn from."

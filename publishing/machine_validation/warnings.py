@@ -28,7 +28,7 @@ def _of_config(config: Config) -> Iterator[str]:
         yield (
             f"the right answer is “{config['answer']}” in every question, so a model that always says so "
             "scores 100 % without reading anything. Report how often the model gives that answer at all, and "
-            "its results on questions of the same form whose right answer is another."
+            "its results on questions of the same form whose right answer differs; this release has none."
         )
     shortcuts = sides(config)
     if "choice_only" in shortcuts:

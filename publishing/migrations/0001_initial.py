@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('motivation', models.TextField(blank=True)),
                 ('platform', models.TextField(blank=True)),
                 ('demographics', models.TextField(blank=True)),
+                ('ethics', models.TextField(blank=True)),
                 ('sensitive_information', models.TextField(blank=True)),
                 ('biases', models.TextField(blank=True)),
                 ('limits', models.TextField(blank=True)),

@@ -35,6 +35,7 @@ class DataStatement(models.Model):
     motivation = models.TextField(blank=True)
     platform = models.TextField(blank=True)
     demographics = models.TextField(blank=True)
+    ethics = models.TextField(blank=True)
     sensitive_information = models.TextField(blank=True)
     biases = models.TextField(blank=True)
     limits = models.TextField(blank=True)

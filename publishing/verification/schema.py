@@ -11,11 +11,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
 from annotation.protocols.questions import KEY_PATTERN, LONGEST_WORDS, Choice
+from annotation.reasons import LONGEST_STATEMENT
 from publishing.facts import AskedQuestion, scales_of
 from publishing.files import jsonl, rows
 from publishing.files.features import Type

@@ -15,7 +15,7 @@ from annotation.models import Event, Story, Study
 from qualification.experts import chosen_in, counts, readers_in, why_undecided
 from qualification.models import TESTS, AcceptableOption, AnswerKey, KeyReader, KeyReason, Round, RoundStory
 from qualification.queries import why_no_test
-from qualification.rules import LONGEST_REASON, needs_reason
+from qualification.rules import LONGEST_WHY, needs_reason
 
 
 @transaction.atomic
@@ -320,10 +320,10 @@ def _reason_problems(
     named = {(entry.story.story_id, cell.field) for entry in round_stories for cell in entry.story.cells}
     for story_id, said in reasons.items():
         for name, reason in said.items():
-            place = {"story": story_id, "field": name, "most": LONGEST_REASON}
+            place = {"story": story_id, "field": name, "most": LONGEST_WHY}
             if (story_id, name) not in named:
                 yield _("%(story)s, %(field)s: there is a reason, but no such question.") % place
-            if len(reason.strip()) > LONGEST_REASON:
+            if len(reason.strip()) > LONGEST_WHY:
                 yield _("%(story)s, %(field)s: the reason is longer than %(most)s characters.") % place
     for story_id, name in sorted(named & chosen.keys()):
         accepted = acceptable.get(story_id, {}).get(name, ())

@@ -24,7 +24,7 @@ from qualification.models.triggers import (
     frozen_key_does_not_grow,
     story_of_its_round,
 )
-from qualification.rules import LONGEST_REASON
+from qualification.rules import LONGEST_WHY
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
@@ -291,7 +291,7 @@ class KeyReason(models.Model):
     round_story = models.ForeignKey(RoundStory, on_delete=models.PROTECT, related_name="+")
     question = models.CharField(max_length=40)
     row = models.CharField(max_length=40, blank=True, default="")
-    reason = models.CharField(max_length=LONGEST_REASON)
+    reason = models.CharField(max_length=LONGEST_WHY)
 
     class Meta:
         ordering = ("key", "round_story", "question", "row")

@@ -12,7 +12,7 @@ from accounts.models import Annotator, PlatformIdentity, User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries
-from recruitment.arrivals import TESTED, Arrival, ArrivalProblem, CannotArrive, is_retaken, may_begin
+from recruitment.arrival_rules import TESTED, Arrival, ArrivalProblem, CannotArrive, is_retaken, may_begin
 from recruitment.errors import CannotJoin
 from recruitment.join_links import SETTINGS, InvalidJoinLink, check_settings, own_source, person_of
 from recruitment.models import Campaign, JoinLink, Posting, Submission, Visit

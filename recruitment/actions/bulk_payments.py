@@ -14,8 +14,9 @@ from recruitment.actions.grants import retry_grants
 from recruitment.actions.payments import record_payments, retry_payment
 from recruitment.errors import CannotPay
 from recruitment.models import Campaign, Payment, Submission
+from recruitment.pay import hourly_pay_of
 from recruitment.queue import SEND_TASK, queue_once, queue_soon
-from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
+from recruitment.reconciliation.queries import to_approve, to_top_up
 
 BATCH = 500
 """Payments in one transaction: their submissions are locked until it ends."""
@@ -64,7 +65,7 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     need a look at each. People who have been forgotten cannot be paid any more.
     """
     payments = Payment.objects.filter(submission__campaign=campaign)
-    number = payments.waiting_for_account().update(next_try_at=None, waits_since=None)
+    number = payments.stop_waiting()
     if number:
         queue_soon(SEND_TASK, campaign.pk)
     number += retry_grants(campaign=campaign, now=now)

@@ -18,15 +18,9 @@ from accounts.models import User, locked
 from annotation import actions as annotation_actions
 from annotation.locks import alone
 from annotation.models import Event, Study
-from recruitment.campaigns import (
-    concurrent_visits,
-    has_one_posting,
-    has_story_for_newcomers,
-    offer_of,
-    reference_of,
-)
 from recruitment.errors import CannotRecruit
 from recruitment.marketplace import (
+    MOST_SILENT,
     Group,
     Marketplace,
     MarketplaceError,
@@ -36,13 +30,13 @@ from recruitment.marketplace import (
     Unreachable,
 )
 from recruitment.models import Campaign, Posting
+from recruitment.offers import has_one_posting, offer_of, reference_of
+from recruitment.places import concurrent_visits, has_story_for_newcomers
 from recruitment.platforms import platform_of
 from recruitment.queue import CARRY_OUT_TASK, PUBLISH, RECONCILE_TASK, queue_or_fail, queue_soon
 
 logger = logging.getLogger(__name__)
 State = Campaign.State
-MOST_SILENT = 3
-"""Stop after this many unanswered postings in a row; the next run continues."""
 
 
 @transaction.atomic

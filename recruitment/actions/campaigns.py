@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation.models import Event, Study
-from recruitment import campaigns
+from recruitment import offers
 from recruitment.actions.campaign_lifecycle import check_state, extend_offer, lock_campaign, record_change
 from recruitment.codes import new_code
 from recruitment.errors import CannotRecruit
@@ -25,11 +25,11 @@ State = Campaign.State
 
 @transaction.atomic
 def create_campaign(
-    *, study: Study, settings: campaigns.CampaignSettings, by: User | None, now: datetime
+    *, study: Study, settings: offers.CampaignSettings, by: User | None, now: datetime
 ) -> Campaign:
     """Draft a campaign; nothing is on the platform yet. Raise :class:`CannotRecruit` with every problem."""
     study = locked(study)
-    found = campaigns.problems_of(settings, study)
+    found = offers.problems_of(settings, study)
     if found:
         raise CannotRecruit("\n".join(found))
     last = Campaign.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
@@ -46,11 +46,11 @@ def create_campaign(
 
 @transaction.atomic
 def change_campaign(
-    *, campaign: Campaign, settings: campaigns.CampaignSettings, by: User | None, now: datetime
+    *, campaign: Campaign, settings: offers.CampaignSettings, by: User | None, now: datetime
 ) -> Campaign:
     """Change a draft. Raise :class:`CannotRecruit`, also once anything has been asked of the platform."""
     campaign = lock_campaign(campaign)
-    found = campaigns.problems_of(settings, campaign.study)
+    found = offers.problems_of(settings, campaign.study)
     if campaign.state != State.DRAFT:
         found = [
             _("This campaign is already on the platform and cannot be changed. Create another campaign.")
@@ -86,9 +86,9 @@ def discard_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> N
         raise started from error
 
 
-def _values(settings: campaigns.CampaignSettings) -> dict[str, Any]:
+def _values(settings: offers.CampaignSettings) -> dict[str, Any]:
     values = asdict(settings) | {"countries": list(settings.countries)}
-    if campaigns.has_one_posting(settings):
+    if offers.has_one_posting(settings):
         values["seats_per_posting"] = settings.seats
     return values
 
@@ -101,7 +101,7 @@ def start_campaign(
     Raise :class:`CannotRecruit` with the sums when it does not, when the study is not open, when the
     campaign is no draft, or is changed meanwhile; and the errors of ``recruitment.marketplace``.
     """
-    offer = campaigns.offer_of(campaign)
+    offer = offers.offer_of(campaign)
     estimate = marketplace.estimate(offer)
     if estimate.currency != campaign.currency:
         told = _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
@@ -132,9 +132,9 @@ def _plan_postings(
 
 def cost_of_seats(campaign: Campaign, marketplace: Marketplace, more: int) -> Decimal:
     """Return the cost of more seats with fees. Raise the errors of ``recruitment.marketplace``."""
-    total = marketplace.estimate(campaigns.with_more(campaign, more)).total
-    if campaigns.has_one_posting(campaign):
-        return total - marketplace.estimate(campaigns.offer_of(campaign)).total
+    total = marketplace.estimate(offers.with_more(campaign, more)).total
+    if offers.has_one_posting(campaign):
+        return total - marketplace.estimate(offers.offer_of(campaign)).total
     return total
 
 
@@ -148,13 +148,13 @@ def add_seats(
     does not hold them, for what cannot be added, unless people can come, or when others have been added
     meanwhile; and the errors of ``recruitment.marketplace``.
     """
-    found = campaigns.problems_of_more(campaign, more)
+    found = offers.problems_of_more(campaign, more)
     if found:
         raise CannotRecruit("\n".join(found))
     if campaign.seats != offered:
         told = _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
         raise CannotRecruit(told % {"seats": campaign.seats})
-    priced = campaigns.offer_of(campaign)
+    priced = offers.offer_of(campaign)
     cost = cost_of_seats(campaign, marketplace, more)
     _check_balance(marketplace, cost, campaign.currency)
     return _plan_seats(campaign, priced, more, cost, by=by, now=now)
@@ -167,8 +167,8 @@ def _plan_seats(
     campaign = lock_campaign(campaign)
     check_state(campaign, State.LIVE)
     _check_unchanged(campaign, priced)
-    wanted = campaigns.with_more(campaign, more)
-    if campaigns.has_one_posting(campaign):
+    wanted = offers.with_more(campaign, more)
+    if offers.has_one_posting(campaign):
         campaign.postings.update(seats=wanted.seats)
         campaign.seats_per_posting = wanted.seats_per_posting
     else:
@@ -193,7 +193,7 @@ def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> No
 
 
 def _check_unchanged(campaign: Campaign, priced: Offer) -> None:
-    if campaigns.offer_of(campaign) != priced:
+    if offers.offer_of(campaign) != priced:
         raise CannotRecruit(
             _("Another member has just changed this campaign. Check what it costs now. Nothing was created.")
         )

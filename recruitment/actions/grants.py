@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import Annotator, User
@@ -19,7 +19,7 @@ from recruitment.reconciliation.queries import done_with_stories, to_join
 from recruitment.visit_endings import unproven_visits
 
 State = Grant.State
-WAITING, OUT = (State.REQUESTED, State.LEAVING), (State.LEAVING, State.LEFT)
+OUT = (State.LEAVING, State.LEFT)
 
 
 @transaction.atomic
@@ -168,14 +168,14 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     Raise ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
     less often, while the account's credentials are not accepted.
     """
-    waiting = _due(now).filter(pk=grant_id)
+    waiting = Grant.objects.due(now=now).filter(pk=grant_id)
     waiting.update(tries=F("tries") + 1)
     wanted = waiting.select_related("campaign").first()
     if wanted is None:
         return None
     person = platform_id_of(wanted)
     if not person:
-        return _settle(wanted, State.FAILED, "The person has been forgotten, as they asked.", now=now)
+        return _settle(wanted, State.FAILED, "This participant had their personal data deleted.", now=now)
     leaves = wanted.state == State.LEAVING
     carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:
@@ -191,22 +191,14 @@ def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Gra
     return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
 
 
-def due_grants(*, now: datetime) -> QuerySet[Grant, int]:
-    """Return the ids of grants to send: the least tried first, then the oldest."""
-    return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
-
-
 @transaction.atomic
 def retry_grants(*, campaign: Campaign, now: datetime) -> int:
     """Retry memberships that wait for the account, and refused ones of people who passed; return how many."""
-    waiting = campaign.grants.waiting_for_account()
-    refused = campaign.grants.refused()
-    found = [*waiting.values_list("pk", flat=True), *refused.values_list("pk", flat=True)]
-    waiting.update(next_try_at=None, waits_since=None)
-    refused.update(**_reset_to(State.REQUESTED, now=now))
-    if found:
+    number = campaign.grants.stop_waiting()
+    number += campaign.grants.refused().update(**_reset_to(State.REQUESTED, now=now))
+    if number:
         queue_soon(SEND_TASK, campaign.pk)
-    return len(found)
+    return number
 
 
 def grants_of(campaign: Campaign, annotator_id: int, kind: Group) -> QuerySet[Grant]:
@@ -228,11 +220,6 @@ def _reset_to(state: Grant.State, *, now: datetime) -> dict[str, Any]:
     """Return the fields of a grant wanted from now on: to be sent at once, whatever was tried before."""
     fresh = {"problem": "", "settled_at": None, "next_try_at": None, "waits_since": None}
     return fresh | {"state": state, "requested_at": now}
-
-
-def _due(now: datetime) -> QuerySet[Grant]:
-    its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
-    return Grant.objects.filter(its_time, state__in=WAITING)
 
 
 def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:

@@ -13,17 +13,18 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.locks import alone
 from annotation.models import Event
 from annotation.sql import lock_person
-from recruitment.actions.grants import due_grants, rejoin_group, send_grant
+from recruitment.actions.grants import rejoin_group, send_grant
 from recruitment.actions.payments import lock_submission, record_payments
 from recruitment.actions.settlement import accept_visit, lock_visit
 from recruitment.marketplace import (
     ACCOUNT_PROBLEMS,
+    MOST_SILENT,
     BonusRequest,
     Marketplace,
     MarketplaceError,
@@ -52,8 +53,6 @@ SHOWN_WITHIN = timedelta(days=1)
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 MOST_SECONDS = 240.0
 """After this the others of the queue have their turn."""
-MOST_SILENT = 3
-"""Stop after this many unanswered requests in a row; the next sweep continues."""
 LEAST_IN_BULK, MOST_IN_BULK = 10, 1000
 """Approvals that one request asks for, on a platform that takes several."""
 Row = tuple[type[Payment] | type[Grant], int]
@@ -102,15 +101,15 @@ def send_due(*, campaign: Campaign, marketplace: Marketplace, most_seconds: floa
 def campaigns_with_due() -> list[int]:
     """Return the campaigns of which payments or grants are to be sent."""
     now = clock.now()
-    paying = Campaign.objects.filter(submissions__payments__in=due_payments(now=now))
-    granting = Campaign.objects.filter(grants__in=due_grants(now=now))
+    paying = Campaign.objects.filter(submissions__payments__in=Payment.objects.due(now=now))
+    granting = Campaign.objects.filter(grants__in=Grant.objects.due(now=now))
     return sorted({*paying.values_list("pk", flat=True), *granting.values_list("pk", flat=True)})
 
 
 def _due_of(campaign: Campaign) -> list[Row]:
     now = clock.now()
-    payments = due_payments(now=now).filter(submission__campaign=campaign)
-    grants = due_grants(now=now).filter(campaign=campaign)
+    payments = Payment.objects.due(now=now).filter(submission__campaign=campaign)
+    grants = campaign.grants.due(now=now)
     found: list[tuple[int, Row]] = [
         (tries, (Payment, pk)) for tries, pk in payments.values_list("tries", "pk")
     ]
@@ -122,8 +121,7 @@ def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
     """Ask for many new approvals at once, on a platform that takes that; each is then sent by itself."""
     if not platform_of(campaign).approves_in_bulk:
         return
-    new = Payment.objects.filter(
-        pk__in=due_payments(now=clock.now()),
+    new = Payment.objects.due(now=clock.now()).filter(
         submission__campaign=campaign,
         submission__status=Submission.Status.SUBMITTED,
         kind=Kind.APPROVAL,
@@ -163,7 +161,7 @@ def claim_payment(*, payment_id: int, now: datetime) -> Claim | None:
     others = _bonuses(submission).filter(state=State.SENDING).exclude(pk=payment_id)
     if payment.kind in BONUSES and others.exists():
         return None  # one at a time: a platform without tokens tells them apart by nothing but their number
-    claimed = _due(now).filter(pk=payment_id)
+    claimed = Payment.objects.due(now=now).filter(pk=payment_id)
     if not claimed.update(state=State.SENDING, tries=F("tries") + 1, sending_until=now + SENDING):
         return None
     is_first = Payment.objects.filter(pk=payment_id, first_sent_at=None).update(first_sent_at=now)
@@ -199,15 +197,6 @@ def send_payment(*, payment_id: int, marketplace: Marketplace, now: datetime) ->
     return _settle(claim, State.DONE, problem="", now=now)
 
 
-def due_payments(*, now: datetime) -> QuerySet[Payment, int]:
-    """Return the ids of payments that are to be sent, or whose sending was cut off.
-
-    What was tried least comes first, so that what is slow or waits keeps nothing else from being sent; of the
-    others the oldest.
-    """
-    return _due(now).order_by("tries", "pk").values_list("pk", flat=True)
-
-
 def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
     person = platform_id_of(submission)
@@ -217,12 +206,6 @@ def person_of(submission: Submission) -> str:
         )
         raise Refused(told)
     return person
-
-
-def _due(now: datetime) -> QuerySet[Payment]:
-    free = Q(sending_until=None) | Q(sending_until__lte=now)
-    its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
-    return Payment.objects.filter(free, its_time, state__in=Payment.UNSETTLED)
 
 
 def _bonuses(submission: Submission) -> QuerySet[Payment]:
@@ -311,9 +294,9 @@ def _wait_until_shown(claim: Claim, error: NotShown, *, now: datetime) -> Paymen
     if now - since < SHOWN_WITHIN:
         return _give_back(claim, error, next_try_at=next_try(since, now=now))
     problem = _(
-        "The platform has not shown this work for a day. See whether the account is still the one for which "
-        "it was done, and whether the work is still there: Mechanical Turk removes it 120 days after its HIT "
-        "is over. Then send this again; or pay the person in another way, and note that."
+        "The platform has not shown this submission for a day. Check that the account is still the one it "
+        "was made for, and that the submission still exists: Mechanical Turk removes it 120 days after its "
+        "HIT is over. Then retry, or record a payment outside the platform."
     )
     return _settle(claim, State.FAILED, problem=problem, now=now)
 

@@ -135,9 +135,10 @@ def reject(
 ) -> Payment:
     """Pay nothing for a submission, and tell the person why.
 
-    It harms their record on the platform, and its votes do not count any more: what is not paid is not
-    used. What is poor can be accepted without counting it instead. ``leave_group``: who passed the test in
-    this work leaves the group of those who did, too. For :data:`REJECTION_WAITS` it is not sent.
+    A rejection harms their record on the platform, and the submission's votes do not count any more: what is
+    not paid is not used. Poor work can be approved and excluded from the data instead. With ``leave_group``
+    a person who passed the test in this submission also leaves the group of those who passed. The platform
+    is told after :data:`REJECTION_WAITS`.
 
     Raise :class:`CannotPay` without a reason, or for work that has been decided already.
     """
@@ -159,7 +160,7 @@ def reject(
 
 @transaction.atomic
 def overturn_rejection(
-    *, submission: Submission, votes_count: bool = False, by: User | None, now: datetime
+    *, submission: Submission, votes_count: bool, by: User | None, now: datetime
 ) -> Payment:
     """Pay the reward for work that was rejected there, by us or by somebody on the platform's own pages.
 
@@ -344,7 +345,7 @@ def _doubted_by(rejection: Payment) -> WorkSession | None:
 
 
 def _decision(submission: Submission) -> Payment | None:
-    return queries.standing_decisions(submission).first()
+    return submission.payments.standing().order_by("-decided_by_platform", "-pk").first()
 
 
 def _check_handed_in(submission: Submission) -> None:

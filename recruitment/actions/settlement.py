@@ -1,7 +1,7 @@
-"""Settle one submission by what both sides say now, with its rows locked.
+"""Carry out the plan for one submission, with its rows locked: confirm or doubt, pay, note mismatches.
 
-The person comes first, as everywhere: a researcher's decision locks the person and then the piece of work,
-so whoever has the person reads what was decided as it stands.
+The participant's row is locked before the submission's, as by every decision of a researcher. So decisions
+cannot change while a plan is made.
 """
 
 from collections.abc import Iterable

@@ -4,7 +4,8 @@ What a platform charges on top of a reward or bonus is its own rule, and in no r
 """
 
 import uuid
-from typing import Self
+from datetime import datetime
+from typing import Self, TypeVar
 
 import pgtrigger
 from django.db import models
@@ -59,6 +60,24 @@ class Submission(models.Model):
     def __str__(self) -> str:
         return f"submission {self.pk} ({self.get_status_display()})"
 
+    @property
+    def may_have_bonus(self) -> bool:
+        """True if the platform pays it or never will, or if we have approved it."""
+        approvals = (one for one in self.payments.all() if one.kind == Payment.Kind.APPROVAL)
+        return self.status in marketplace.PAID | marketplace.NEVER_APPROVED or any(
+            payment.state != Payment.State.FAILED for payment in approvals
+        )
+
+    @property
+    def may_be_overturned(self) -> bool:
+        """True if it is rejected on the platform, and neither overturned nor paid in place of that."""
+        payments = list(self.payments.all())
+        overturned = [one for one in payments if one.kind == Payment.Kind.OVERTURN]
+        is_overturned = any(one.state != Payment.State.FAILED for one in overturned)
+        is_paid_instead = {one.pk for one in overturned} & {one.repeats_id for one in payments}
+        is_rejected = self.status == Submission.Status.REJECTED and self.annotator.erased_at is None
+        return is_rejected and not is_overturned and not is_paid_instead
+
 
 class Mismatch(models.Model):
     """A disagreement between the platform and us, until somebody has settled it."""
@@ -97,12 +116,72 @@ class Mismatch(models.Model):
         return f"{self.get_kind_display()} {self.pk}"
 
 
-class PaymentQuerySet(models.QuerySet["Payment"]):
-    """Payments by what was decided with them."""
+Row = TypeVar("Row", bound=models.Model)
 
-    def deciding(self, submission: OuterRef) -> Self:
-        """Return the payments that decide a submission, also refused ones and those made in another way."""
-        return self.filter(DECIDING & Q(submission=submission) | ELSEWHERE & Q(pays_for=submission))
+
+class OutboxQuerySet(models.QuerySet[Row]):
+    """Rows that a worker sends to the platform, again and again until it answers."""
+
+    def unsettled(self) -> Self:
+        """Return the rows that the platform has not carried out or refused yet."""
+        raise NotImplementedError
+
+    def due(self, *, now: datetime) -> Self:
+        """Return the unsettled rows to send now: the least tried first, then the oldest.
+
+        So what is slow or waits keeps nothing else from being sent.
+        """
+        its_time = Q(next_try_at=None) | Q(next_try_at__lte=now)
+        return self.unsettled().filter(its_time).order_by("tries", "pk")
+
+    def waiting_for_account(self) -> Self:
+        """Return the rows that wait until the account's credentials are accepted, or it has money."""
+        return self.unsettled().filter(waits_since__isnull=False)
+
+    def stop_waiting(self) -> int:
+        """Make what waits for the account due now. Return how much it is."""
+        return self.waiting_for_account().update(next_try_at=None, waits_since=None)
+
+
+class PaymentQuerySet(OutboxQuerySet["Payment"]):
+    """Payments by what was decided with them.
+
+    Three of these define when a submission is decided, each for another reader: :meth:`deciding` for what
+    happens automatically, :meth:`standing` for what can be decided still, :meth:`answering` for the list.
+    """
+
+    def deciding(self) -> Self:
+        """Return what stops automatic decisions: also refused ones, and payments made in another way.
+
+        That is a bonus for other work as well, unless the platform refused it: it decides ``pays_for``.
+        """
+        return self.filter(
+            Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn")
+            | Q(kind="overturn", state="done")
+            | Q(pays_for__isnull=False) & ~Q(state="failed")
+        )
+
+    def about(self, submission: OuterRef) -> Self:
+        """Return the payments for a submission's work: its own, or a bonus that another one carries."""
+        return self.filter(Q(submission=submission, pays_for=None) | Q(pays_for=submission))
+
+    def standing(self) -> Self:
+        """Return decisions that the platform has carried out or not refused so far; also its own approval.
+
+        A submission has one at the most, or what overturns our rejection before it: the platform's own
+        approval, or one of ours.
+        """
+        decisions = self.filter(kind__in=["approval", "rejection", "overturn"])
+        return decisions.exclude(state__in=["failed", "withdrawn"])
+
+    def answering(self) -> Self:
+        """Return decisions after which a submission waits for no other; also refused approvals, to retry.
+
+        One whose rejection was withdrawn or refused waits again. One that was paid in another way waits, too,
+        if it is handed in afterwards: the platform still asks for a decision.
+        """
+        decisions = self.filter(kind__in=["approval", "rejection"])
+        return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
 
     def retryable(self) -> Self:
         """Return the payments that the platform refused and that no newer payment replaces.
@@ -122,36 +201,29 @@ class PaymentQuerySet(models.QuerySet["Payment"]):
             repeated_by=None,
         )
 
-    def waiting_for_account(self) -> Self:
-        """Return the payments that wait until the account's credentials are accepted, or it has money."""
-        return self.filter(state__in=Payment.UNSETTLED, waits_since__isnull=False)
+    def unsettled(self) -> Self:
+        """Return the payments to be sent, and those whose sending was not answered or was cut off."""
+        return self.filter(state__in=Payment.UNSETTLED)
+
+    def due(self, *, now: datetime) -> Self:
+        """Return the payments to send now that no other worker is sending."""
+        return super().due(now=now).filter(Q(sending_until=None) | Q(sending_until__lte=now))
 
     def refused_approvals(self) -> Self:
         """Return the approvals to try again, without those of forgotten people: no platform knows them."""
         return self.filter(submission__annotator__erased_at=None, kind="approval").retryable()
 
 
-class GrantQuerySet(models.QuerySet["Grant"]):
+class GrantQuerySet(OutboxQuerySet["Grant"]):
     """Memberships by what may become of them."""
 
-    def waiting(self) -> Self:
+    def unsettled(self) -> Self:
         """Return the memberships that are to be sent or taken back."""
         return self.filter(state__in=(Grant.State.REQUESTED, Grant.State.LEAVING))
-
-    def waiting_for_account(self) -> Self:
-        """Return those that wait until the account's credentials are accepted."""
-        return self.waiting().filter(waits_since__isnull=False)
 
     def refused(self) -> Self:
         """Return the refused ones of people who passed."""
         return self.filter(state=Grant.State.FAILED, kind=marketplace.Group.QUALIFIED)
-
-
-DECIDING = Q(kind__in=["approval", "rejection", "outside"]) & ~Q(state="withdrawn") | Q(
-    kind="overturn", state="done"
-)
-ELSEWHERE = ~Q(state="failed")
-"""A bonus for other work decides this work, unless the platform refused it."""
 
 
 class Payment(models.Model):

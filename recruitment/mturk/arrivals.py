@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from xml.etree import ElementTree
 
-from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
+from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """The assignment's id while somebody only looks at a HIT."""

@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from accounts.models import Environment
-from recruitment.arrivals import Arrival, Ending
+from recruitment.arrival_rules import Arrival, Ending
 from recruitment.marketplace import NotConfigured, Terms
 from recruitment.models import Campaign, Visit
 from recruitment.mturk.arrivals import ASSIGNMENT, RECEIPT_FIELD, is_preview, read_mturk, submit_address
@@ -103,8 +103,8 @@ class MechanicalTurkPlatform(Platform):
         found = []
         if terms.approved_percent and not terms.approved_work:
             told = _(
-                "Mechanical Turk counted people with fewer than 100 pieces of work as approved at 100 %: "
-                "ask for a number of approved pieces as well."
+                "Mechanical Turk counted people with fewer than 100 submissions as approved at 100 %: "
+                "ask for a number of approved submissions as well."
             )
             found.append(told)
         if len(terms.countries) > MOST_COUNTRIES:

@@ -118,7 +118,8 @@ class Review:
         if work is None:
             raise NotShown(_("Mechanical Turk does not show this work, or not yet."))
         if work.person != person:
-            raise Refused(_("This work was handed in by somebody else."), code="OtherWorker")
+            told = _("Mechanical Turk lists this submission for another participant.")
+            raise Refused(told, code="OtherWorker")
         return work
 
     def bonus(self, request: BonusRequest) -> None:

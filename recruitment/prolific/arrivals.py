@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 import jwt
 from django.utils.translation import gettext as _
 
-from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
+from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive
 from recruitment.marketplace import Unreachable
 from recruitment.prolific.client import API, ProlificClient
 

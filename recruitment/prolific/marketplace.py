@@ -1,7 +1,7 @@
 """Prolific behind the interface of every crowd platform.
 
 A campaign is one study there: its posting and its remote id are the study's id. There is no sandbox; a
-rehearsal is run on another workspace, or on a double.
+rehearsal is run on another workspace, or on a double. Decisions and bonuses are in ``review.py``.
 """
 
 import time
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Environment
 from recruitment import marketplace
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.prolific import payloads, review
 from recruitment.prolific.arrivals import keys_of, read_signed
 from recruitment.prolific.client import API, NotFound, ProlificClient, unless

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotation.pay import per_hour
 from annotation.rules import CENT
 from recruitment.marketplace import Estimate, Line, Offer, Refused, Terms
 from recruitment.prolific.arrivals import study_address
@@ -35,11 +36,6 @@ def amount_of(said: Decimal | int | str) -> Decimal:
     return (Decimal(said) / 100).quantize(CENT, ROUND_HALF_UP)
 
 
-def per_hour(reward: Decimal, seconds: float) -> Decimal:
-    """Return the pay for an hour's work, rounded down: no pay reaches a floor by rounding."""
-    return (reward * 3600 / Decimal(str(seconds))).quantize(CENT, ROUND_DOWN)
-
-
 def pay_warning(reward: Decimal, currency: str, seconds: float) -> str:
     """Return why Prolific would complain about the pay; empty if it would not.
 
@@ -47,12 +43,15 @@ def pay_warning(reward: Decimal, currency: str, seconds: float) -> str:
     people really took.
     """
     least = LEAST_PER_HOUR.get(currency)
-    if least is None or not seconds or per_hour(reward, seconds) >= least:
+    if least is None or not seconds:
+        return ""
+    paid = per_hour(reward, seconds).quantize(CENT, ROUND_DOWN)  # no pay reaches a floor by rounding
+    if paid >= least:
         return ""
     return _(
         "This pays %(paid)s %(currency)s per hour. Prolific demands at least %(least)s %(currency)s of the "
         "median time that people really take, and has you top it up or stops the study."
-    ) % {"paid": per_hour(reward, seconds), "currency": currency, "least": least}
+    ) % {"paid": paid, "currency": currency, "least": least}
 
 
 APPROVAL_RATE = "approval_rate"

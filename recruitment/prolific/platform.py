@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import Environment
 from accounts.rate_limits import ARRIVAL_LOOKUPS, retry_at
-from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive, Ending
+from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive, Ending
 from recruitment.links import campaign_address
 from recruitment.marketplace import MarketplaceError, NotConfigured, Terms
 from recruitment.models import Campaign, Visit

@@ -132,7 +132,7 @@ class Review:
         """Return the submission, if it is this person's: else nothing may be decided about it."""
         found = self._one(submission)
         if found["participant"] != person:
-            raise Refused(_("On Prolific this work is somebody else’s."), code="OTHER_PERSON")
+            raise Refused(_("Prolific lists this submission for another participant."), code="OTHER_PERSON")
         return found
 
     def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:

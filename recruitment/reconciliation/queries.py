@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import (
-    Aggregate,
     Count,
     DateTimeField,
     DurationField,
@@ -21,18 +20,14 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import Enrollment, Story, Study, WorkSession
 from annotation.queries import passed_in
-from recruitment import campaigns
 from recruitment.marketplace import HANDED_IN, NEVER_APPROVED, Group, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
-from recruitment.models.payments import DECIDING, ELSEWHERE
+from recruitment.places import has_story_for_newcomers, people_with_every_story, people_with_items
 from recruitment.reconciliation.plan import Decision, LocalVisit
 from recruitment.visit_endings import confirmed_with, is_handed_in_elsewhere
 
 Kind, State = Payment.Kind, Payment.State
-DECISIONS = (Kind.APPROVAL, Kind.REJECTION)
 APPROVING = (Kind.APPROVAL, Kind.OVERTURN)
-STANDING = Q(kind__in=[*DECISIONS, Kind.OVERTURN]) & ~Q(state__in=[State.FAILED, State.WITHDRAWN])
-"""Decisions that the platform has carried out or not refused so far; also its own approval."""
 
 
 def decision_of(submission: Submission) -> Decision | None:
@@ -43,19 +38,11 @@ def decision_of(submission: Submission) -> Decision | None:
 def decisions_of(submissions: Iterable[int]) -> dict[int, Decision | None]:
     """Return the decisions about several submissions, by their ids. One query."""
     found: dict[int, list[Payment]] = {pk: [] for pk in submissions}
-    payments = Payment.objects.filter(DECIDING & Q(submission__in=found) | ELSEWHERE & Q(pays_for__in=found))
-    for payment in payments:
+    theirs = Q(submission__in=found, pays_for=None) | Q(pays_for__in=found)
+    for payment in Payment.objects.deciding().filter(theirs):
         about = payment.pays_for_id or payment.submission_id
         found[about].append(payment)
-    return {pk: _decision_from(theirs) for pk, theirs in found.items()}
-
-
-def standing_decisions(submission: Submission | OuterRef) -> QuerySet[Payment]:
-    """Return the payments of a submission that are :data:`STANDING`.
-
-    One at the most, or what overturns our rejection before it: the platform's own approval, or one of ours.
-    """
-    return Payment.objects.filter(STANDING, submission=submission).order_by("-decided_by_platform", "-pk")
+    return {pk: _decision_from(payments) for pk, payments in found.items()}
 
 
 def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
@@ -156,7 +143,7 @@ def unsettled_visits(campaign: Campaign) -> QuerySet[Visit]:
     """
     work = Submission.objects.filter(visit=OuterRef("pk"))
     given_up = Q(status__in=NEVER_APPROVED) | Q(status="screened_out", campaign__screen_out_reward=None)
-    undecided = work.filter(~Exists(standing_decisions(OuterRef("pk"))), ~given_up, status__in=HANDED_IN)
+    undecided = work.filter(~Exists(_standing()), ~given_up, status__in=HANDED_IN)
     not_ours = work.filter(status=Submission.Status.REJECTED, mismatches__kind="decided_by_platform")
     taken_back = work.filter(given_up)
     is_open = Q(session__state=WorkSession.State.OPEN)
@@ -197,7 +184,7 @@ def submissions_without_visit(campaign: Campaign) -> QuerySet[Submission]:
 
     Also what was paid there after that and is not among our payments.
     """
-    unseen = ~Exists(standing_decisions(OuterRef("pk"))) & Q(mismatches=None)
+    unseen = ~Exists(_standing()) & Q(mismatches=None)
     return (
         Submission.objects.filter(campaign=campaign, visit=None, status__in=HANDED_IN)
         .filter(unseen | approved_without_payment())
@@ -207,8 +194,11 @@ def submissions_without_visit(campaign: Campaign) -> QuerySet[Submission]:
 
 def approved_without_payment() -> Q:
     """Select submissions that the platform approved and for which we have no approval."""
-    approvals = standing_decisions(OuterRef("pk")).filter(kind__in=APPROVING)
-    return Q(~Exists(approvals), status=Submission.Status.APPROVED)
+    return Q(~Exists(_standing().filter(kind__in=APPROVING)), status=Submission.Status.APPROVED)
+
+
+def _standing() -> QuerySet[Payment]:
+    return Payment.objects.standing().filter(submission=OuterRef("pk"))
 
 
 def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
@@ -217,7 +207,7 @@ def resolved_mismatches(campaign: Campaign) -> QuerySet[Mismatch]:
     These are decided submissions with settled visits, and tests that were handed in with another visit.
     """
     theirs = Q(submission=OuterRef("submission")) | Q(submission__visit=OuterRef("visit"))
-    decided = Payment.objects.filter(theirs, STANDING)
+    decided = Payment.objects.standing().filter(theirs)
     still_open = WorkSession.State.OPEN
     is_decided = Q(Exists(decided)) & ~Q(kind=Mismatch.Kind.DECIDED_BY_PLATFORM)
     elsewhere = Exists(confirmed_with("visit__session", "visit__enrollment"))
@@ -293,23 +283,6 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
     )
 
 
-class Median(Aggregate):
-    """The middle of some values, halfway between the two where their number is even."""
-
-    function = "PERCENTILE_CONT"
-    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
-
-
-def hourly_pay_of(campaign: Campaign) -> campaigns.HourlyPay | None:
-    """Return the campaign's pay per hour, from arrival to hand-in, of confirmed whole submissions."""
-    confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
-    times = confirmed.filter(handed_in_at__isnull=False)
-    took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
-    found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
-    median = found["median"].total_seconds() if found["median"] else 0.0
-    return campaigns.hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
-
-
 def to_top_up(campaign: Campaign) -> QuerySet[Submission]:
     """Return approved whole submissions of confirmed visits that have not been topped up in any way.
 
@@ -326,7 +299,8 @@ def to_approve(campaign: Campaign) -> QuerySet[Submission]:
     work = Submission.objects.filter(confirmed, whole("visit__session"), campaign=campaign)
     # A test that was begun and not finished is no fewer stories than were asked for.
     unfinished = Mismatch.objects.filter(visit=OuterRef("visit"), kind=Mismatch.Kind.PARTIAL)
-    return work.filter(~Exists(Payment.objects.deciding(OuterRef("pk"))), ~Exists(unfinished)).order_by("pk")
+    decided = Payment.objects.deciding().about(OuterRef("pk"))
+    return work.filter(~Exists(decided), ~Exists(unfinished)).order_by("pk")
 
 
 # -- membership in the group of people who passed, which is shown the stories: whoever has no more stories
@@ -370,9 +344,7 @@ def done_with_stories(study: Study) -> QuerySet[Enrollment]:
     free = stories.filter(has_free_slot=True)
     is_over = ~Q(state=Enrollment.State.QUALIFIED) | Q(stories_submitted__gte=F("study__story_cap"))
     if study.stratum_field or study.only_given:
-        working = campaigns.people_with_items(
-            study, free if campaigns.has_story_for_newcomers(study) else stories
-        )
+        working = people_with_items(study, free if has_story_for_newcomers(study) else stories)
         return Enrollment.objects.filter(is_over | ~Q(pk__in=working.values("pk")), study=study)
-    had_all = campaigns.people_with_every_story(free if free.exists() else stories, study=study)
+    had_all = people_with_every_story(free if free.exists() else stories, study=study)
     return Enrollment.objects.filter(study=study).filter(is_over | Q(pk__in=had_all))

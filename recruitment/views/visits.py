@@ -18,10 +18,11 @@ from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
 from annotation.views.common import closing_url, continue_link, page
 from recruitment import actions, queries, visit_endings
-from recruitment.arrivals import ArrivalProblem, CannotArrive, Ending, lets_in
-from recruitment.campaigns import advertised_pay, has_story_for_newcomers
+from recruitment.arrival_rules import ArrivalProblem, CannotArrive, Ending, lets_in
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
+from recruitment.pay import advertised_pay
+from recruitment.places import has_story_for_newcomers
 from recruitment.platforms import PLATFORMS, InvalidHook, platform_named, platform_of
 from tomannot import clock
 

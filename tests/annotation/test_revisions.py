@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.protocols import get_protocol
 from annotation.rules import Reason, Refusal
-from recruitment.campaigns import places_of
+from recruitment.places import places_of
 from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
 from tests.annotation.invariants import broken

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from annotation import rules
+from annotation import opening, rules, working_time
 from annotation.models import Enrollment, Study
 from annotation.refusals import refusal_page
 from annotation.rules import Reason, Refusal, ServingFacts
@@ -158,7 +158,7 @@ def test_everything_that_keeps_a_study_from_opening_is_said_at_once(subtests: py
         (0, 0, "missing", ["no stories", "no consent text", "no round"]),
     ]:
         with subtests.test(str(stories)):
-            found = rules.blockers(main_stories=stories, consent_version=consent, gate=gate)
+            found = opening.blockers(main_stories=stories, consent_version=consent, gate=gate)
             assert len(found) == len(said)
             assert all(words in sentence for words, sentence in zip(said, found, strict=True))
 
@@ -192,12 +192,12 @@ def test_when_a_stretch_of_work_began(
         return None if minutes is None else BEGAN + minutes * MINUTE
 
     served_at, submitted_at = BEGAN + served * MINUTE, BEGAN + submitted * MINUTE
-    assert rules.working_since(at(before), at(last), served_at, submitted_at) == at(since)
+    assert working_time.working_since(at(before), at(last), served_at, submitted_at) == at(since)
 
 
 def test_when_a_pause_is_suggested(subtests: pytest.Subtests) -> None:
     for worked, idle, minutes in [(44, 0, 0), (45, 0, 45), (44, 1, 45), (50, 15, 65), (50, 16, 0)]:
         with subtests.test(str(worked)):
             last = BEGAN + worked * MINUTE
-            assert rules.pause_minutes(BEGAN, last, last + idle * MINUTE) == minutes
-            assert rules.pause_minutes(None, None, last) == 0
+            assert working_time.pause_minutes(BEGAN, last, last + idle * MINUTE) == minutes
+            assert working_time.pause_minutes(None, None, last) == 0

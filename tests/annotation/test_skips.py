@@ -15,6 +15,7 @@ from annotation.actions.votes import comment_of
 from annotation.errors import NotTheirs, ReasonMissing
 from annotation.models import Assignment, Comment, Enrollment, Event, Skip, Story, Study, SurplusReason, Vote
 from annotation.rules import Reason, Refusal
+from annotation.working_time import Pace
 from tests import builders
 from tests.annotation.invariants import broken
 
@@ -76,7 +77,7 @@ def test_skips_are_paid_up_to_the_allowance_and_possible_beyond_it() -> None:
     assert (anna.stories_submitted, anna.stories_skipped) == (2, 3)
     work = queries.work_so_far(anna)
     assert (work.stories, work.pace, str(work.pay)) == (2, 30.0, "0.20")
-    assert queries.paces_of(study)[anna.pk] == rules.Pace(30.0, 0)
+    assert queries.paces_of(study)[anna.pk] == Pace(30.0, 0)
     assert not broken("votes")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from decimal import Decimal
 from typing import Any
 
@@ -121,16 +120,6 @@ def test_the_rules() -> None:
     assert not pay_problem(state="draft", before=ten, after=nine)
     assert not pay_problem(state="open", before=None, after=nine)
     assert not pay_problem(state="open", before=nine, after=ten)
-
-
-def test_the_defaults_of_a_new_study_are_those_of_its_table() -> None:
-    given = {field.name: field.default for field in dataclasses.fields(actions.StudySettings)}
-    columns = {field.name: field for field in Study._meta.concrete_fields}
-    shared = given.keys() & {name for name, column in columns.items() if column.has_default()}
-    assert {"lease_minutes", "story_cap", "votes_per_story"} <= shared
-    for name in shared:
-        default = columns[name].get_default()
-        assert given[name] == (tuple(default) if isinstance(default, list) else default), name
 
 
 def test_the_log_tells_settings_with_parts_in_words() -> None:

@@ -138,7 +138,7 @@ def test_the_export_reads_a_batch_at_a_time_and_nothing_before_it_is_asked_to(
 
     assert [queries_for(rows) for rows in (0, 1, 2, 3, 7)] == [0, 2, 2, 4, 8]
     assert len({vote["story_id"] for vote, _ in votes_export.votes_of(study)}) == 7
-    assert all(len(numbers) <= 2 for numbers in votes_export._batches(Study.objects.get()))
+    assert all(len(numbers) <= 2 for numbers in votes_export._batches(Study.objects.get(), None))
     assert Assignment.objects.count() == 7
 
 

@@ -51,7 +51,7 @@ def test_known_answers_and_rules_are_set(open_window: OpenWindow, researcher: tu
     expect(desk.page.get_by_text("2 checks have these known answers")).to_be_visible()
     assert CheckOption.objects.count() == 12
 
-    desk.page.get_by_label("Warn at a share of failed checks of (percent)").fill("40")
+    desk.page.get_by_label("Warn when this percentage of checks is failed").fill("40")
     desk.button("Save").click()
     expect(
         desk.page.get_by_text("Saved. The rules apply from each participant’s next story on.")

@@ -94,7 +94,7 @@ def test_from_nothing_to_open_by_keyboard(
     work()
     page.reload()
     expect(page.get_by_text("The stories are imported.")).to_be_visible()
-    press(window, window.link("Back to the settings"))
+    press(window, window.link("Overview"))
     press(window, window.link("Open the study"))
     expect(window.heading).to_have_text("Open the study?")
     for accepted in page.get_by_role("checkbox").all():

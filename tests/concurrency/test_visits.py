@@ -13,7 +13,7 @@ from accounts.models import Annotator
 from annotation.models import Enrollment, WorkSession
 from recruitment import actions
 from recruitment.actions import arrivals
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.models import Campaign, Visit
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_locks

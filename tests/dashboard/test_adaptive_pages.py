@@ -204,4 +204,4 @@ def test_configuration_has_it_only_where_it_is_set() -> None:
         b'{"title": "t", "contact": "a@b.org", "consent": "c", "most_votes": 5, "decided_by": "majority"}'
     )
     config = parse_configuration(content, name="x")
-    assert (config.settings.most_votes, config.settings.decided_by) == (5, "majority")
+    assert (config.settings["most_votes"], config.settings["decided_by"]) == (5, "majority")

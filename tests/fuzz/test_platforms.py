@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 from hypothesis import example, given, strategies as st
 
-from recruitment.arrivals import CannotArrive
+from recruitment.arrival_rules import CannotArrive
 from recruitment.join_links import read_participant
 from recruitment.marketplace import MarketplaceError
 from recruitment.mturk import arrivals as mturk, notifications

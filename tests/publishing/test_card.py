@@ -34,6 +34,7 @@ SAID = Statement(
     motivation="Tests need stories that hold up.",
     platform="People came from a list of volunteers.",
     demographics="Adults in two countries.",
+    ethics="The board of boxes, number 7.",
     sensitive_information="Some stories mention theft.",
     biases="English names only.",
     limits="Three votes are few.",
@@ -112,7 +113,7 @@ def test_it_says_what_happened() -> None:
         "| annotators whose votes count | 3 |",
         "People came from a list of volunteers. 130 people arrived, and 100 people consented to take part",
         "97 people completed a qualification test, and 19 of 97 (19.6 %) passed; in the published procedure "
-        "that this study follows, 19 of 100 people passed. Passing took 7 of 8 acceptable answers.",
+        "that this study follows, 19 of 100 people passed. The pass mark was 7 of 8 acceptable answers.",
         "120 votes by 3 annotators count, given on 1 March 2026.",
         "3 surplus votes are stored and credited, but not counted and not in this release: 2 (too late: the "
         "time had run out and no place was left for them) and 1 (from annotators who were no longer "
@@ -187,7 +188,7 @@ def test_a_test_run_says_so_wherever_it_is_listed_or_cited() -> None:
     cited = yaml.safe_load(citation_cff(facts))
     assert cited["title"] == "TEST RUN: A pilot"
     assert "Do not cite" in cited["message"]
-    assert read_citation(citation_cff(facts), slug="pilot").title == "A pilot"
+    assert "TEST RUN: A pilot" in read_citation(citation_cff(facts), slug="pilot").bibtex()
     header = front_matter(known().written(facts))
     assert (header["pretty_name"], header["tags"]) == ("TEST RUN: A pilot", ["theory-of-mind", "test-run"])
 
@@ -355,7 +356,7 @@ def test_imported_votes_beside_votes_that_were_given_here() -> None:
 def test_the_licence_is_named_as_the_hub_names_it(stated: str, header: dict[str, str]) -> None:
     card = known().card(license=stated)
     assert {key: value for key, value in front_matter(card).items() if "license" in key} == header
-    assert f"## Licence\n\n{stated}." in card
+    assert f"## Licence\n\nThe researchers license these data under {stated}." in card
 
 
 def test_the_configs_of_two_releases_differ_for_the_cache_of_datasets() -> None:

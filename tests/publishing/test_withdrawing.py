@@ -11,8 +11,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.errors import ReasonMissing
 from annotation.models import Event, Study
-from publishing.actions.published import LONGEST_REASON, request_deposit, withdraw_release
+from annotation.reasons import LONGEST_STATEMENT
+from publishing.actions.published import request_deposit, withdraw_release
 from publishing.errors import UnusableRelease
 from publishing.human_baseline.drawing import draw
 from publishing.models import Deposit, Release
@@ -56,8 +58,8 @@ def test_the_command_withdraws_and_names_the_places_outside(release: Release) ->
 
 
 def test_a_reason_has_to_be_one(release: Release) -> None:
-    for reason in ("", " \n", "a\0b", "x" * (LONGEST_REASON + 1)):
-        with pytest.raises(UnusableRelease, match="Give the reason"):
+    for reason in ("", " \n", "a\0b", "x" * (LONGEST_STATEMENT + 1)):
+        with pytest.raises(ReasonMissing, match="Give the reason"):
             withdraw_release(release=release, reason=reason, by=None, now=timezone.now())
 
 

@@ -19,9 +19,9 @@ from dashboard.recruitment.queries import money_of
 from recruitment import actions
 from recruitment.actions import CampaignSettings
 from recruitment.actions.payments import REJECTION_WAITS
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.marketplace import Work
-from recruitment.models import Campaign, Payment, Submission, Visit
+from recruitment.models import Campaign, Grant, Payment, Submission, Visit
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
 from tests.doubles.mturk.server import MTurkDouble
@@ -123,14 +123,14 @@ class Desk:
         )
 
     def send_all(self) -> None:
-        for payment in actions.payment_delivery.due_payments(now=timezone.now()):
+        for payment in Payment.objects.due(now=timezone.now()):
             actions.payment_delivery.send_payment(
-                payment_id=payment, marketplace=self.marketplace, now=timezone.now()
+                payment_id=payment.pk, marketplace=self.marketplace, now=timezone.now()
             )
 
     def send_grants(self) -> None:
-        for grant in actions.grants.due_grants(now=timezone.now()):
-            actions.grants.send_grant(grant_id=grant, marketplace=self.marketplace, now=timezone.now())
+        for grant in Grant.objects.due(now=timezone.now()):
+            actions.grants.send_grant(grant_id=grant.pk, marketplace=self.marketplace, now=timezone.now())
 
     def sweep(self, *, now: datetime | None = None) -> None:
         """Compare, then send what is due."""

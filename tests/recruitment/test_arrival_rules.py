@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Enrollment, Study
-from recruitment.arrivals import (
+from recruitment.arrival_rules import (
     Arrival,
     ArrivalProblem,
     CannotArrive,

@@ -13,7 +13,7 @@ from django.db import DatabaseError, IntegrityError, connection
 from django.utils import timezone
 
 from annotation.models import Event
-from recruitment import actions, campaigns
+from recruitment import actions, pay
 from recruitment.actions import bulk_payments, payments
 from recruitment.errors import CannotPay
 from recruitment.models import Payment, Submission
@@ -43,7 +43,7 @@ def decisions() -> list[int]:
 
 
 def test_the_hourly_pay_is_known_from_five_submissions_on() -> None:
-    of = partial(campaigns.hourly_pay, Decimal("0.25"), 120.0, Decimal(15))
+    of = partial(pay.hourly_pay, Decimal("0.25"), 120.0, Decimal(15))
     assert of(pieces=4) is None
     found = of(pieces=5)
     assert found is not None
@@ -52,7 +52,7 @@ def test_the_hourly_pay_is_known_from_five_submissions_on() -> None:
 
 @pytest.mark.django_db
 def test_what_is_missing_to_the_hourly_rate_is_paid_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaigns, "FEWEST", 2)
+    monkeypatch.setattr(pay, "FEWEST", 2)
 
     def press() -> int:
         return actions.top_up_all(campaign=desk.campaign, by=None, now=timezone.now())

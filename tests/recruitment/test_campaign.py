@@ -20,11 +20,11 @@ from django.conf import LazySettings
 from accounts.models import PlatformIdentity
 from annotation.models import Assignment, Story, Study, Vote, WorkSession
 from recruitment import actions
-from recruitment.campaigns import offer_of
 from recruitment.marketplace import Group, Marketplace, Unreachable
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.mturk.notifications import read_notification
 from recruitment.mturk.terms import reward_fee
+from recruitment.offers import offer_of
 from recruitment.reconciliation.queries import unsettled_visits
 from tests import builders
 from tests.doubles.mturk.client import marketplace_for
@@ -99,12 +99,12 @@ def sweep(campaign: Campaign, marketplace: Marketplace, now: datetime, *, looks:
         campaign.refresh_from_db()
         with suppress(Unreachable):  # about some posting; the others have been looked at
             actions.reconcile(campaign=campaign, marketplace=marketplace, now=now)
-    for payment in actions.payment_delivery.due_payments(now=now):
+    for payment in Payment.objects.due(now=now):
         until_done(
-            actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+            actions.payment_delivery.send_payment, payment_id=payment.pk, marketplace=marketplace, now=now
         )
-    for grant in actions.grants.due_grants(now=now):
-        until_done(actions.grants.send_grant, grant_id=grant, marketplace=marketplace, now=now)
+    for grant in Grant.objects.due(now=now):
+        until_done(actions.grants.send_grant, grant_id=grant.pk, marketplace=marketplace, now=now)
 
 
 def workers_of(kind: str) -> set[str]:
@@ -177,10 +177,10 @@ def give_bonuses(campaign: Campaign, marketplace: Marketplace, now: datetime) ->
         actions.give_bonus(
             submission=submission, amount=amount, reason="Thank you for your care.", by=None, now=now
         )
-    while due := actions.payment_delivery.due_payments(now=now):
+    while due := Payment.objects.due(now=now):
         for payment in due:
             until_done(
-                actions.payment_delivery.send_payment, payment_id=payment, marketplace=marketplace, now=now
+                actions.payment_delivery.send_payment, payment_id=payment.pk, marketplace=marketplace, now=now
             )
     return amount * (len(approved) + 1)
 

@@ -70,11 +70,11 @@ def move(act: Any, campaign: Campaign, platform: Any) -> Campaign:
         ({"minutes_allowed": 0}, "at least the time"),
         ({"stories_per_visit": 0}, "has 1 to"),
         ({"stories_per_visit": 501}, "has 1 to 500 stories"),
-        ({"currency": "EUR"}, "reward them in that"),
-        ({"countries": ("usa",)}, "no country code"),
+        ({"currency": "EUR"}, "Use that currency"),
+        ({"countries": ("usa",)}, "not a country code"),
         ({"countries": ("US",) * 31}, "at most 30 countries"),
-        ({"approved_percent": 98}, "a number of approved pieces"),
-        ({"seats": 1_000_001}, "offers at most 1000000 pieces"),
+        ({"approved_percent": 98}, "a number of approved submissions"),
+        ({"seats": 1_000_001}, "offers at most 1000000 submissions"),
         ({"seats": 32_768, "seats_per_posting": 32_768}, "has at most 32767 places"),
         ({"purpose": "test", "stories_per_visit": 1}, "leave the number of stories at 0"),
     ],
@@ -311,5 +311,5 @@ def test_who_asks_for_it_now_is_told_when_nobody_can_be_asked(
 
     monkeypatch.setattr(app, "send_task", refuse)
     Campaign.objects.update(state=State.LIVE)
-    with pytest.raises(NotQueued, match="Redis does not answer"):
+    with pytest.raises(NotQueued, match="Redis is not responding"):
         actions.sync_now(campaign=Campaign.objects.get())

@@ -13,9 +13,9 @@ from django.utils import timezone
 from annotation.models import Assignment, Enrollment, Study
 from dashboard.recruitment.amounts_due import people_with_work
 from recruitment import actions
-from recruitment.campaigns import concurrent_visits, has_story_for_newcomers, places_of
 from recruitment.errors import CannotRecruit
 from recruitment.models import Campaign, Visit
+from recruitment.places import concurrent_visits, has_story_for_newcomers, places_of
 from recruitment.reconciliation.queries import done_with_stories
 from recruitment.visit_endings import may_go_on, why_ended
 from tests import builders

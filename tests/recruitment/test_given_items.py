@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotation import actions
 from annotation.models import Study
 from dashboard.recruitment.amounts_due import people_with_work
-from recruitment.campaigns import has_story_for_newcomers, places_of
+from recruitment.places import has_story_for_newcomers, places_of
 from recruitment.reconciliation.queries import done_with_stories
 from recruitment.visit_endings import may_go_on
 from tests import builders

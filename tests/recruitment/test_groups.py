@@ -16,7 +16,7 @@ from annotation.models import Enrollment, WorkSession
 from annotation.rules import pseudonym
 from dashboard.actions import let_take_test_again
 from recruitment import actions
-from recruitment.arrivals import Arrival
+from recruitment.arrival_rules import Arrival
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission, Visit
 from recruitment.reconciliation.queries import to_approve
 from tests import builders

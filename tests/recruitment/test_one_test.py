@@ -15,7 +15,7 @@ from annotation.models import Enrollment, WorkSession
 from qualification import actions as qualification_actions
 from qualification.models import Attempt
 from recruitment import actions
-from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
+from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Posting, Submission, Visit
 from recruitment.platforms import Hint

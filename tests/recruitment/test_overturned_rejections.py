@@ -190,7 +190,7 @@ def test_the_platform_hears_of_a_rejection_when_there_was_time_to_take_it_back(
     now = timezone.now()
     rejection = actions.reject(submission=work, reason="Nothing was read.", by=None, now=now)
     assert desk.send(rejection, now=now + REJECTION_WAITS - timedelta(seconds=1)) is None
-    assert list(actions.payment_delivery.due_payments(now=now + REJECTION_WAITS)) == [rejection.pk]
+    assert list(Payment.objects.due(now=now + REJECTION_WAITS)) == [rejection]
     approval = actions.approve_instead(payment=rejection, by=None, now=now)
     rejection.refresh_from_db()
     assert (rejection.state, approval.kind, state_of(work)) == (State.WITHDRAWN, Kind.APPROVAL, COUNTS)

@@ -156,8 +156,8 @@ def test_a_worker_that_dies_after_sending_is_followed_by_one_that_pays_nothing(
             desk.send(approval)
     assert desk.send(approval) is None, "somebody may still be sending it"
     now = timezone.now()
-    assert list(actions.payment_delivery.due_payments(now=now)) == []
-    assert list(actions.payment_delivery.due_payments(now=now + payment_delivery.SENDING)) == [approval.pk]
+    assert list(Payment.objects.due(now=now)) == []
+    assert list(Payment.objects.due(now=now + payment_delivery.SENDING)) == [approval]
     done = desk.send(approval, now=now + payment_delivery.SENDING)
     assert done is not None
     assert (done.state, done.tries) == (State.DONE, 2)
@@ -173,7 +173,7 @@ def test_a_rejection_is_taken_back_as_long_as_it_was_not_carried_out(desk: Desk,
     withdrawn = actions.withdraw_rejection(payment=rejection, by=None, now=timezone.now())
     assert withdrawn.state == State.WITHDRAWN
     assert votes.exists(), "they count as before"
-    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == []
+    assert list(Payment.objects.due(now=timezone.now())) == []
     desk.send(approve(work))
     assert desk.charges() == [("0.25", "0.05")]
     done = Payment.objects.get(kind=Kind.APPROVAL)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from recruitment.actions import payment_delivery, payments
 from recruitment.errors import CannotPay
 from recruitment.models import Payment
+from recruitment.models.payments import PaymentQuerySet
 from tests import builders
 from tests.concurrency.racing import errors, race, slowly, together, without_constraint, without_locks
 from tests.doubles.mturk.server import MTurkDouble
@@ -70,7 +71,7 @@ def test_two_bonuses_for_one_work_are_sent_one_after_the_other(
     """A platform without tokens tells them apart by nothing but their number."""
     work = desk.hand_in()
     desk.send(approve(work))
-    slowly(monkeypatch, payment_delivery, "_due")
+    slowly(monkeypatch, PaymentQuerySet, "due")
     claims = race(*(partial(claim, bonus(work).pk) for _ in range(2)))
     assert not errors(claims)
     assert len([taken for taken in claims if taken]) == 1
@@ -81,7 +82,7 @@ def test_control_without_locks_both_are_sent_at_once(desk: Desk, monkeypatch: py
     work = desk.hand_in()
     desk.send(approve(work))
     without_locks(monkeypatch)
-    together(monkeypatch, payment_delivery, "_due", 2)
+    together(monkeypatch, PaymentQuerySet, "due", 2)
     claims = race(*(partial(claim, bonus(work).pk) for _ in range(2)))
     assert all(claims)
     assert not errors(claims)

@@ -19,8 +19,8 @@ from accounts.actions import ensure_researcher
 from annotation import actions as annotation_actions
 from annotation.models import Assignment
 from recruitment import actions
-from recruitment.campaigns import concurrent_visits, free_places, has_story_for_newcomers, places_of
 from recruitment.models import Campaign
+from recruitment.places import concurrent_visits, free_places, has_story_for_newcomers, places_of
 from recruitment.reconciliation.queries import done_with_stories
 from tests import builders
 from tests.doubles.mturk.server import MTurkDouble

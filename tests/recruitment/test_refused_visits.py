@@ -18,7 +18,7 @@ from annotation import access, actions as annotation_actions
 from annotation.models import Event, Study
 from annotation.tokens import VisitClaim, visit_token
 from recruitment import actions
-from recruitment.arrivals import Arrival, ArrivalProblem, CannotArrive
+from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive
 from recruitment.links import visit_path
 from recruitment.models import Campaign, Visit
 from recruitment.views import visits

@@ -81,7 +81,7 @@ def test_work_that_is_not_shown_is_looked_for_for_a_day_and_then_somebody_is_tol
     failed = desk.send(payment, now=now)
     assert failed
     assert failed.state == State.FAILED
-    assert "whether the account is still the one" in failed.problem
+    assert "that the account is still the one" in failed.problem
     assert retryable(failed) == {failed.pk}
     Submission.objects.filter(pk=work.pk).update(remote_id=work.remote_id)
     desk.send(actions.retry_payment(payment=failed, by=None, now=timezone.now()))
@@ -127,10 +127,10 @@ def test_credentials_that_are_not_accepted_settle_nothing(desk: Desk, work: Subm
         row.refresh_from_db()
         assert (row.state, row.next_try_at) == ("requested", now + FIRST_PAUSE)
         assert "credentials" in row.problem
-    assert [*actions.payment_delivery.due_payments(now=now), *actions.grants.due_grants(now=now)] == []
+    assert [*Payment.objects.due(now=now), *Grant.objects.due(now=now)] == []
     assert actions.retry_campaign(campaign=desk.campaign, by=None, now=now) == 2
-    due = [*actions.payment_delivery.due_payments(now=now), *actions.grants.due_grants(now=now)]
-    assert due == [approval.pk, passed.pk]
+    due = [*Payment.objects.due(now=now), *Grant.objects.due(now=now)]
+    assert due == [approval, passed]
 
 
 def test_what_the_platform_refuses_stays_with_its_reason_and_can_be_asked_for_again(

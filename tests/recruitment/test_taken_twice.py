@@ -16,7 +16,7 @@ from accounts.models import PlatformIdentity
 from annotation import actions as annotation_actions
 from annotation.models import Assignment, WorkSession
 from recruitment import actions
-from recruitment.arrivals import Arrival, is_retaken
+from recruitment.arrival_rules import Arrival, is_retaken
 from recruitment.links import visit_path
 from recruitment.models import Grant, Mismatch, Payment, Submission, Visit
 from tests import builders

@@ -89,11 +89,9 @@ def test_many_payments_are_one_message_and_one_that_fails_keeps_no_other_waiting
     double.faults.next = {"ApproveAssignment": [Fault.BEFORE]}
     assert not actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace)
     assert len(desk.charges()) == 3, "what was not tried yet came first"
-    (again,) = actions.payment_delivery.due_payments(now=timezone.now())
+    (again,) = Payment.objects.due(now=timezone.now())
     newer = actions.approve(submission=desk.hand_in(), by=None, now=timezone.now())
-    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == [newer.pk, again], (
-        "what was tried comes behind"
-    )
+    assert list(Payment.objects.due(now=timezone.now())) == [newer, again], "what was tried comes behind"
     assert actions.send_due(campaign=desk.campaign, marketplace=desk.marketplace, most_seconds=-1)
     assert len(desk.charges()) == 3, "its time was over; the rest is queued again"
     tasks.send_due(desk.campaign.pk)
@@ -112,7 +110,7 @@ def test_a_payment_of_an_account_that_is_gone_waits(double: MTurkDouble, setting
         tasks.send_due(desk.campaign.pk)
     payment.refresh_from_db()
     assert payment.state == Payment.State.REQUESTED
-    assert list(actions.payment_delivery.due_payments(now=timezone.now())) == [payment.pk]
+    assert list(Payment.objects.due(now=timezone.now())) == [payment]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -25,6 +25,7 @@ from tomannot.embedded.errors import OR_GIVE_URLS, EmbeddedServerError
 Progress = Callable[[str], None]
 
 ACCOUNT = "pgserver"
+LINES_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def end_families(find: Callable[[], list[psutil.Process]], number: signal.Signal
     return True
 
 
-def last_lines(log: Path, count: int = 12) -> str:
+def last_lines(log: Path) -> str:
     if not log.exists():
         return ""
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-LINES_SHOWN:])

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_NAME, MAX_QUESTION, Fields
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Row, _
 from annotation.protocols.tables import LONGEST_KEY, Table, TableProtocol, TableQuestion, read_entries
-from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION, Fields
 
 COUNT = "count"
 MOST_MATCHES = 3

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.protocols.base import Procedure, Words, part, read_text
+from annotation.protocols.fields import MAX_NAME
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import OpenTable, Question, _
 from annotation.protocols.tables import Table, TableProtocol, TableText
-from annotation.protocols.validity.fields import MAX_NAME
 
 LONGEST_BELIEF = 300
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_NAME, MAX_QUESTION
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, Row, _, field_name
 from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
-from annotation.protocols.validity.fields import MAX_NAME, MAX_QUESTION
 
 BELIEFS = "beliefs"
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_QUESTION, Told, read_row
 from annotation.protocols.human_performance import BELIEFS, KINDS, TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries
-from annotation.protocols.validity.fields import MAX_QUESTION, Told, read_row
 
 CONDITIONS = "conditions"
 SENTENCES = 5

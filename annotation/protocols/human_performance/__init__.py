@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
 from annotation.protocols.questions import _
-from annotation.protocols.validity.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
 
 TEMPLATE_COLUMNS = (
     "story", "aware", "unaware", "action_aware", "action_unaware", "belief_question", "desire_question",

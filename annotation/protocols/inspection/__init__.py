@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
-from annotation.protocols.base import Finding, Procedure, Words, part
+from annotation.protocols.base import DUPLICATES, Finding, Procedure, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.narrative_validation import OPENTOM, NarrativeProtocol
 from annotation.protocols.questions import Option, Question, Text, _
 from annotation.protocols.tables import Table
-from annotation.protocols.validity.lint import EMPTY_WORDS, LABELS_OF_CODES, listed, stem, words_of
+from annotation.protocols.words import EMPTY_WORDS, listed, stem, words_of
 
 OVERLAP = "question_overlap"
 LEAST_SHARED, SHARED = 3, 0.75
@@ -73,7 +73,7 @@ class Inspection(NarrativeProtocol):
     example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     finding_labels: ClassVar[Mapping[str, str]] = {
         OVERLAP: _("a question in the words of the story"),
-        **{code: LABELS_OF_CODES[code] for code in ("same_text", "near_duplicate")},
+        **DUPLICATES,
     }
     revisable = ("narrative",)
     words = Words(_("story"), _("stories with questions, which are to be inspected"))

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Finding, Part, Protocol, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, _
-from annotation.protocols.validity.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 
 NAME = "multiple-choice"
 QUESTION = "answer"

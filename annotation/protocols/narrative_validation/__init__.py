@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_QUESTION, Fields
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import key_of, read_choices
 from annotation.protocols.questions import Option, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableQuestion, read_entries
-from annotation.protocols.validity.fields import MAX_QUESTION, Fields
 
 QUESTION = "answer"
 """The key of the only question; its rows are the questions of a narrative."""

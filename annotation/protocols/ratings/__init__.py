@@ -10,16 +10,9 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Procedure, Protocol, Scored, Words, part, read_text
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_STORY, Fields, read_each
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Scale, _
-from annotation.protocols.validity.fields import (
-    MAX_ACTION,
-    MAX_NAME,
-    MAX_QUESTION,
-    MAX_STORY,
-    Fields,
-    read_each,
-)
 
 LIMITS = {"story": MAX_STORY, "question": MAX_QUESTION, "answer_a": MAX_ACTION, "answer_b": MAX_ACTION}
 FIELDS = frozenset(("story_id", "core_id", "condition", "source", *LIMITS))

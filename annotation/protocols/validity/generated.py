@@ -13,15 +13,8 @@ from collections.abc import Iterator
 from dataclasses import astuple, replace
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Told
 from annotation.protocols.validity import stories
-from annotation.protocols.validity.fields import (
-    MAX_ACTION,
-    MAX_NAME,
-    MAX_QUESTION,
-    MAX_SENTENCE,
-    Fields,
-    Told,
-)
 from annotation.protocols.validity.item import PERSON_X, join_story
 from annotation.protocols.validity.lint import SCENARIOS
 from annotation.protocols.validity.responses import Completion, read_response

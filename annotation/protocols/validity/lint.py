@@ -4,36 +4,24 @@ A warning refuses nothing. It is stored with the story for researchers.
 """
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from annotation.importing.rows import StoryRow, quote
-from annotation.protocols.base import Finding
+from annotation.protocols.base import DUPLICATES, Finding
 from annotation.protocols.questions import _
+from annotation.protocols.words import DETERMINERS, EMPTY_WORDS, listed, stem, word_lists, words_of
 
-_LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordlists.toml").read_text(encoding="utf-8"))
-
-
-def _set_of(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name].split())
-
-
-SCENARIOS = _set_of("scenarios")
-MENTAL_STATE_WORDS = _set_of("mental_state")
-PERCEPT_WORDS = _set_of("percepts")
-GIVE_AWAY_WORDS = _set_of("give_away")
+_LISTS = word_lists(Path(__file__).with_name("wordlists.toml"))
+SCENARIOS: frozenset[str] = _LISTS["scenarios"]
+MENTAL_STATE_WORDS: frozenset[str] = _LISTS["mental_state"]
+PERCEPT_WORDS: frozenset[str] = _LISTS["percepts"]
+GIVE_AWAY_WORDS: frozenset[str] = _LISTS["give_away"]
 GIVE_AWAY_PHRASES = tuple(f" {phrase} " for phrase in _LISTS["give_away_phrases"])
-NOUNS_TOO = _set_of("nouns_too")
-NOUNS_MOSTLY = _set_of("nouns_mostly")
-ADJECTIVAL_KNOWN = _set_of("adjectival_known")
-DETERMINERS = _set_of("determiners")
-EMPTY_WORDS = DETERMINERS | _set_of("empty")
+NOUNS_TOO, NOUNS_MOSTLY = _LISTS["nouns_too"], _LISTS["nouns_mostly"]
+ADJECTIVAL_KNOWN, ABBREVIATIONS = _LISTS["adjectival_known"], _LISTS["abbreviations"]
 PRONOUNS = {form: one for one, forms in _LISTS["pronouns"].items() for form in forms.split()}
-ABBREVIATIONS = _set_of("abbreviations")
-
 
 LENGTH_RATIO = 2.0
 LENGTH_DIFFERENCE = 4
@@ -48,7 +36,6 @@ _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9])"
 _POSSESSIVE = re.compile("['’]")
 _SUSPECTS = MENTAL_STATE_WORDS | PERCEPT_WORDS | GIVE_AWAY_WORDS
 _TELLING = _SUSPECTS | {word for phrase in GIVE_AWAY_PHRASES for word in phrase.split()[:2]}
-_SPACES = str.maketrans(dict.fromkeys("\"#$%&'()*+,-./:;<=>?!@[\\]^_`{|}~’‘“”„–—…«»¡¿\u00a0", " "))
 _LABELS = {"key_information": "key information", "story_sentence": "story sentence"}
 
 LABELS_OF_CODES: dict[str, str] = {
@@ -59,8 +46,7 @@ LABELS_OF_CODES: dict[str, str] = {
     "person_x_not_named": _("main character not named"),
     "action_in_story": _("an action is in the story already"),
     "action_lengths_differ": _("actions differ much in length"),
-    "same_text": _("the same as another story"),
-    "near_duplicate": _("nearly the same as another story"),
+    **DUPLICATES,
 }
 """Labels of the codes. The messages are stored with the story, in English."""
 
@@ -100,11 +86,6 @@ def text_for_duplicates(story: StoryRow) -> str:
     for name in _names(tuple(name for role, name in entities if role.startswith("Person"))):
         text = text.replace(name, " person ")
     return text.strip()
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words in lower case, split at apostrophes (“john”, “s”)."""
-    return text.lower().translate(_SPACES).split()
 
 
 def _sentences(field: str, text: str) -> list[Finding]:
@@ -210,19 +191,3 @@ def _names(persons: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _name_words(entities: tuple[str, ...]) -> frozenset[str]:
     return frozenset(stem(word) for name in entities for word in words_of(name))
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """Strip common endings: good enough to match “pays” with “pay” and “paying”."""
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word.removesuffix("e")
-
-
-def listed(words: Iterable[str]) -> str:
-    return ", ".join(f"“{word}”" for word in dict.fromkeys(words))

@@ -13,13 +13,13 @@ or the entities have a column each (``Person X``, ``Person Y``, ``Object Z`` …
 ``story_prompt_example``, the severity, the generator's model and the predictions.
 
 Surrounding white space is removed and nothing else is changed. Fields that no story needs are passed
-over or refused as :data:`annotation.protocols.validity.fields.IGNORED` says.
+over or refused as :data:`annotation.protocols.fields.IGNORED` says.
 """
 
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
-from annotation.protocols.validity.fields import Fields, Told, read_row
+from annotation.protocols.fields import Fields, Told, read_row
 from annotation.protocols.validity.generated import Pairs, read_completion
 from annotation.protocols.validity.stories import FIELDS, read_story
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.importing.rows import quote
-from annotation.protocols.validity.fields import MAX_NAME, UNREADABLE, Fields
+from annotation.protocols.fields import MAX_NAME, UNREADABLE, Fields
 
 _ACCEPTED = (
     "Give the whole response object of the model: an OpenAI “chat.completion” or “response”, or an Anthropic"

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from annotation.importing.rows import StoryRow, quote
-from annotation.protocols.validity.fields import (
+from annotation.protocols.fields import (
     MAX_ACTION,
     MAX_NAME,
     MAX_QUESTION,

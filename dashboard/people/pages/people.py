@@ -28,8 +28,6 @@ from recruitment.links import personal_link
 
 
 class SearchForm(forms.Form):
-    """Filters of the list."""
-
     name = forms.CharField(label=gettext_lazy("Pseudonym, or a part of it"), required=False, max_length=100)
     state = forms.ChoiceField(label=gettext_lazy("State"), required=False)
     step = forms.ChoiceField(label=gettext_lazy("Progress"), required=False)
@@ -79,8 +77,6 @@ SHOWN_FOR = 3600
 
 
 class MailForm(forms.Form):
-    """Addresses to invite by mail."""
-
     addresses = forms.CharField(
         label=gettext_lazy("E-mail addresses"),
         help_text=gettext_lazy("One per line. You vouch for them: from now on, links can be sent there."),
@@ -99,8 +95,6 @@ class MailForm(forms.Form):
 
 
 class LinksForm(forms.Form):
-    """A number of links to make."""
-
     count = number(gettext_lazy("How many links"), (1, MOST_AT_ONCE), initial=10)
 
 

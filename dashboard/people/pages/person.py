@@ -10,10 +10,10 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from annotation import actions, rules
-from annotation.actions.enrollments import LONGEST_REASON, check_reason
 from annotation.actions.exclusions import exclusion_in_force
 from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
+from annotation.reasons import LONGEST_REASON, check_reason
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
 from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
@@ -164,7 +164,7 @@ def set_group(request: HttpRequest, study: Study, pseudonym: str) -> HttpRespons
                 is_member=request.POST.get("way") == "in",
                 **by_and_now(request),
             )
-            messages.success(request, _("Recorded, and sent to the platform."))
+            messages.success(request, _("Recorded. The platform will be told in a moment."))
         else:
             messages.error(
                 request, _("There is no such group for this participant any more. Nothing was changed.")

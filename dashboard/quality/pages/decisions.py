@@ -18,17 +18,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation import actions
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.models import Adjudication, LintFinding, Story, Study
 from annotation.protocols.base import Resolution
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page, read_page
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream
 from dashboard.quality.reconciling import columns_of, reconcile_story, reconciled_page, table_rows
-from dashboard.queries import cached_for_a_minute
 from dashboard.stories.labels import Label, labels_of
 from dashboard.stories.queries import LOOKED_AT, OUTCOMES, ListedStory, listed, objected_to
 from dashboard.stories.tables import tables_of
 from publishing.filters import Outcome
+from tomannot.cache import cached_for_a_minute
 
 JUDGED = 100
 """Stories whose votes are read in one batch."""

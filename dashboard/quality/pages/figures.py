@@ -94,7 +94,7 @@ def _retention_table(study: Study, document: dict[str, Any]) -> tuple[list[str],
     return columns, [{"by": by, **row} for by, names in found.items() for row in tables.retention_rows(names)]
 
 
-def _people_table(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+def _participants_figures(study: Study, document: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
     people, median = list(store.people(study)), document["everybody"]["median_seconds"]
     shares = {
         f"{question.key}_{option}": (question.key, option)
@@ -138,7 +138,7 @@ TABLES = {
     "agreement": _agreement_table,
     "statistics": _statistics_table,
     "retention": _retention_table,
-    "people": _people_table,
+    "people": _participants_figures,
 }
 SHOWN = 200
 """Stories on the page, the most skipped first; the file has all skips."""

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import format_lazy
@@ -13,21 +14,15 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions import ProposedKey
-from annotation.actions.enrollments import LONGEST_REASON
 from annotation.errors import InvalidCheckKeys
 from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
 from annotation.numbers import number_in
+from annotation.reasons import LONGEST_REASON
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
-from dashboard.qualification.forms import Acceptable, AcceptableForm, Cell, closed_notice
-from dashboard.quality.hidden_checks import (
-    ShownCheck,
-    accepted_by,
-    checks_of,
-    consequences_of,
-    too_few_checks,
-)
+from dashboard.qualification.forms import AcceptableForm, Cell, closed_notice
+from dashboard.quality.hidden_checks import ShownCheck, checks_of, consequences_of, too_few_checks
 from dashboard.settings.forms import StudyForm, number
 from qualification.experts import closed_texts
 from tomannot import clock
@@ -42,7 +37,7 @@ class CheckRulesForm(StudyForm):
     """The rate of hidden checks, and the failed share that has consequences."""
 
     every = number(
-        gettext_lazy("One check per so many stories of a participant"),
+        gettext_lazy("One check in every so many stories of a participant"),
         (0, MOST_BETWEEN),
         format_lazy(
             gettext_lazy("0: no checks. 20 is usual. At least {least}, so that checks stay hidden."),
@@ -50,12 +45,12 @@ class CheckRulesForm(StudyForm):
         ),
     )
     minimum = number(
-        gettext_lazy("Consequences only from so many answered checks"),
+        gettext_lazy("Answered checks before any consequence"),
         (1, MOST_BETWEEN),
         gettext_lazy("One failed check is no pattern; 3 is usual."),
     )
     warn_percent = number(
-        gettext_lazy("Warn at a share of failed checks of (percent)"),
+        gettext_lazy("Warn when this percentage of checks is failed"),
         (1, 100),
         gettext_lazy(
             "The participant is told once, beside their next story, which questions to reread. "
@@ -64,7 +59,7 @@ class CheckRulesForm(StudyForm):
         required=False,
     )
     suspend_percent = number(
-        gettext_lazy("Suspend at a share of failed checks of (percent)"),
+        gettext_lazy("Suspend when this percentage of checks is failed"),
         (1, 100),
         gettext_lazy(
             "The participant gets no more stories and reads why. You can reinstate them. "
@@ -77,9 +72,9 @@ class CheckRulesForm(StudyForm):
 class CheckRow(AcceptableForm):
     """The accepted answers of one hidden check. An unchanged row is not validated."""
 
-    def __init__(self, check: ShownCheck, accepted: Acceptable, data: Any = None) -> None:
+    def __init__(self, check: ShownCheck, data: Any = None) -> None:
         self.check, self.parts = check, check.story.parts
-        super().__init__(check.story, data, initial=accepted, prefix=f"check-{check.story.pk}")
+        super().__init__(check.story, data, initial=check.accepted, prefix=f"check-{check.story.pk}")
         self.empty_permitted, self.use_required_attribute = True, False
         self.version = check.key.version if check.key else 0
         self.after_name = self.add_prefix("after")
@@ -109,10 +104,8 @@ class CheckTable:
         open_ones.sort(key=lambda check: check.key is not None)
         self.closed, self.total = len(shown) - len(open_ones), len(open_ones)
         chosen = open_ones[:MOST_ROWS]
-        accepted = accepted_by(*(check.key for check in chosen if check.key))
-        self.rows: Sequence[CheckRow] = [
-            CheckRow(check, accepted[check.key.pk] if check.key else {}, data) for check in chosen
-        ]
+        prefetch_related_objects([check.key for check in chosen if check.key], "options")
+        self.rows: Sequence[CheckRow] = [CheckRow(check, data) for check in chosen]
         self.in_columns = len(study.protocol.questions) <= MOST_COLUMNS
 
     def is_valid(self) -> bool:
@@ -185,8 +178,7 @@ def hidden_check(request: HttpRequest, study: Study, number: int) -> HttpRespons
         messages.info(request, closed_notice())
         return redirect("dashboard:hidden_checks", slug=study.slug)
     key_is_sent = request.method == "POST" and request.POST.get("do") == "key"
-    initial = accepted_by(found.key)[found.key.pk] if found.key else {}
-    form = AcceptableForm(found.story, request.POST if key_is_sent else None, initial=initial)
+    form = AcceptableForm(found.story, request.POST if key_is_sent else None, initial=found.accepted)
     if request.method == "POST" and (not key_is_sent or form.is_valid()):
         return _decide(request, found, form)
     context = {
@@ -195,7 +187,7 @@ def hidden_check(request: HttpRequest, study: Study, number: int) -> HttpRespons
         "form": form,
         "is_final": found.answered > 0,
         "accepted": [
-            {"title": cell.title, "options": cell.labels_of(initial.get(cell.field, []))}
+            {"title": cell.title, "options": cell.labels_of(found.accepted.get(cell.field, []))}
             for cell in (found.story.cells if found.key else ())
         ],
         "longest": LONGEST_REASON,

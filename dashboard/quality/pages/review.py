@@ -13,10 +13,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext_lazy
 
 from annotation import actions
-from annotation.actions.enrollments import LONGEST_REASON
 from annotation.actions.reviews import MOST_PEOPLE, MOST_PER_PERSON
 from annotation.models import Enrollment, ReviewItem, ReviewSample, SpotCheck, Study, Vote
 from annotation.queries import choices_in_words
+from annotation.reasons import LONGEST_REASON
 from annotation.rights import Right, by_and_now, form_page, read_page, write_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, render_form
@@ -51,7 +51,6 @@ class Tally:
 
 
 def counted(decisions: Iterable[str]) -> Tally:
-    """Count the decisions by kind."""
     found = list(decisions)
     return Tally(
         *(found.count(decision) for decision in (Decision.ACCEPT, Decision.UNCOUNTED, Decision.REJECT))

@@ -14,17 +14,19 @@ from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
-from dashboard.recruitment import queries as queries
+from dashboard.recruitment import queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
 from dashboard.recruitment.study_state import turning_away
 from recruitment import actions
-from recruitment.campaigns import free_places, offer_of
 from recruitment.errors import CannotRecruit
 from recruitment.links import campaign_address
 from recruitment.marketplace import Marketplace, MarketplaceError, NotConfigured, OnOffer
 from recruitment.models import Campaign, Grant, Posting, Submission
+from recruitment.offers import offer_of
+from recruitment.pay import hourly_pay_of
+from recruitment.places import free_places
 from recruitment.platforms import PLATFORMS, is_shown, marketplace_of, platform_named, platform_of
-from recruitment.reconciliation.queries import hourly_pay_of, to_approve, to_top_up
+from recruitment.reconciliation.queries import to_approve, to_top_up
 from tomannot import clock
 
 

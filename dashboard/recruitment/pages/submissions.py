@@ -16,19 +16,19 @@ from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
-from dashboard.recruitment import queries as queries
+from dashboard.recruitment import queries
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
 from dashboard.recruitment.forms import PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
-from recruitment.marketplace import NEVER_APPROVED, PAID
 from recruitment.models import Campaign, Mismatch, Payment, Submission, Visit
 from recruitment.platforms import platform_of
 from recruitment.queue import queue_or_fail
 
 ON_A_PAGE = 50
 HELD = gettext_lazy("Recorded. We tell the platform in ten minutes; until then you can undo it.")
+RECORDED = gettext_lazy("Recorded. The platform will be told in a moment.")
 
 
 @read_page()
@@ -62,7 +62,7 @@ def decide_submission(request: HttpRequest, study: Study, number: int) -> HttpRe
         return question
     with ErrorsAsMessages(request):
         decide_about(submission, way, request, by=signed_in(request))
-        messages.success(request, str(HELD) if way == "reject" else _("Recorded, and sent to the platform."))
+        messages.success(request, str(HELD if way == "reject" else RECORDED))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
@@ -93,23 +93,12 @@ def _row(study: Study, submission: Submission, test: Attempt | None) -> dict[str
     minutes = None
     if visit and visit.handed_in_at:
         minutes = (visit.handed_in_at - visit.arrived_at).total_seconds() / 60
-    payments = list(submission.payments.all())
-    decided = [payment for payment in payments if payment.kind == Payment.Kind.APPROVAL]
-    overturned = {payment.pk for payment in payments if payment.kind == Payment.Kind.OVERTURN}
     return {
         "submission": submission,
         "pseudonym": pseudonym(study.pseudonym_key, submission.annotator_id),
         "test": test,
         "minutes": minutes,
-        "may_have_bonus": submission.status in PAID | NEVER_APPROVED
-        or any(payment.state != Payment.State.FAILED for payment in decided),
         "token": uuid4(),
-        "may_overturn": submission.status == Submission.Status.REJECTED
-        and submission.annotator.erased_at is None
-        and not any(
-            (one.pk in overturned and one.state != Payment.State.FAILED) or one.repeats_id in overturned
-            for one in payments
-        ),
     }
 
 
@@ -204,7 +193,7 @@ def retry_payment(request: HttpRequest, study: Study, number: int) -> HttpRespon
     payment = _payment(study, number)
     with ErrorsAsMessages(request):
         actions.retry_payment(payment=payment, **by_and_now(request))
-        messages.success(request, _("Recorded, and sent to the platform."))
+        messages.success(request, str(RECORDED))
     return redirect("dashboard:payments", slug=study.slug)
 
 

@@ -18,6 +18,7 @@ from accounts.errors import DomainError
 from annotation.models import Study
 from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
@@ -25,7 +26,7 @@ from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
 from dashboard.settings.forms import StudyForm, prose
 from publishing import previews, progress
-from publishing.actions.published import LONGEST_REASON, withdraw_release as record_withdrawal
+from publishing.actions.published import withdraw_release as record_withdrawal
 from publishing.actions.releases import request_release
 from publishing.actions.statements import describe_data
 from publishing.card.html import rendered
@@ -97,7 +98,7 @@ def withdraw_release(request: HttpRequest, study: Study, number: int) -> HttpRes
         "release": release,
         "failure": failure,
         "reason": request.POST.get("reason", ""),
-        "longest": LONGEST_REASON,
+        "longest": LONGEST_STATEMENT,
         "deposits": Deposit.objects.started_or_done().filter(release=release),
         "samples": release.baseline_samples.select_related("study"),
     }
@@ -216,7 +217,6 @@ def preview_release(request: HttpRequest, study: Study) -> HttpResponse:
 
 @read_page(Right.PUBLISH)
 def preview_chart(request: HttpRequest, study: Study, name: str, path: str) -> HttpResponse:
-    """Send a chart of the preview."""
     found = previews.latest(study, name)
     if found is None:  # it is kept for minutes only
         return redirect("dashboard:preview_release", slug=study.slug)

@@ -86,7 +86,6 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 @researchers_page
 def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke a token at once."""
     user = signed_in(request)
     token = get_object_or_404(ApiToken, owner=user, pk=number)
     actions.revoke_api_token(token=token, by=user, now=clock.now())

@@ -157,7 +157,6 @@ class LogForm(forms.Form):
                 field.widget.format = "%Y-%m-%d"
 
     def clean_person(self) -> Enrollment | None:
-        """Return the enrollment with the pseudonym."""
         said = self.cleaned_data["person"].strip()
         found = self.study.enrollments.filter(pseudonym=said).first() if said else None
         if said and found is None:

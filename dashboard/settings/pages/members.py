@@ -26,8 +26,6 @@ NEW_LINK = "new_invitation"
 
 
 class InvitationForm(forms.Form):
-    """An invitation of a colleague to a role."""
-
     address = forms.EmailField(
         label=gettext_lazy("E-mail address"),
         max_length=200,

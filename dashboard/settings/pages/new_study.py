@@ -135,7 +135,7 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
 def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
     """Create the study. Return None, with errors in the form, if it was refused."""
     with ErrorsInForm(form):
-        slug = slug or suggested_slug(config.settings.title)
+        slug = slug or suggested_slug(config.settings["title"])
         try:
             made = actions.create_study(slug=slug, config=config, **rights.by_and_now(request))
         except StudyExists as error:

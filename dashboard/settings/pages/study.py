@@ -17,9 +17,9 @@ from annotation.actions.studies import fixed_of, settings_of
 from annotation.design import fills_exactly, people_needed
 from annotation.forms import instructions_context
 from annotation.models import LIVING, Enrollment, Study
+from annotation.opening import unserved_in_words
 from annotation.protocols import is_installed
 from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, rights_in, write_page
-from annotation.rules import unserved_in_words
 from annotation.strata import fill_of_strata, unserved_strata
 from dashboard import actions
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form

@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 
 from annotation import actions
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.errors import InvalidInput, WrongState
 from annotation.models import Story, Study
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page
 from dashboard.http import ErrorsAsMessages, render_form
 from dashboard.settings.forms import prose

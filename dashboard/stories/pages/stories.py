@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from annotation import actions
 from annotation.actions.import_jobs import DECIDE_WITHIN, UNFINISHED
-from annotation.actions.reviews import LONGEST_STATEMENT
 from annotation.errors import WrongState
 from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
+from annotation.reasons import LONGEST_STATEMENT
 from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
@@ -64,8 +64,6 @@ STORY_COLUMNS: dict[str, Callable[[ListedStory], Any]] = {
 
 
 class SearchForm(forms.Form):
-    """Filters of the list."""
-
     text = forms.CharField(label=gettext_lazy("Words of the story"), required=False, max_length=200)
     start = forms.CharField(label=gettext_lazy("Starting at this id"), required=False, max_length=100)
     scenario = forms.CharField(label=gettext_lazy("Scenario"), required=False, max_length=100)

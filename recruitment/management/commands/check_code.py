@@ -23,7 +23,7 @@ class Command(ActionCommand):
         text = self.text(found=found, enrollment=found.enrollment)
         self.stdout.write(json.dumps(as_json(found)) if options["json"] else text)
         if found.is_theirs is False:
-            raise CommandError("The code belongs to somebody else than this participant.")
+            raise CommandError("The code belongs to another participant.")
 
 
 def as_json(found: CheckedCode) -> dict[str, Any]:

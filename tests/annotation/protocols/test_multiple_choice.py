@@ -116,7 +116,7 @@ def test_the_item_that_pages_get_does_not_depend_on_the_right_answer() -> None:
 
 
 def test_every_worked_example_names_its_answer_and_is_of_no_dataset() -> None:
-    (group,) = instructions_context(PROTOCOL)["examples_by_question"]
+    (group,) = instructions_context(PROTOCOL, None)["examples_by_question"]
     assert len(group["examples"]) == 3
     for example in group["examples"]:
         offered, option = str(example["parts"][-1].text).split(" · "), example["option"]

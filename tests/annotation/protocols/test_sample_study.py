@@ -101,7 +101,7 @@ def test_a_story_has_every_field_and_is_its_two_sentences() -> None:
         assert story["story"] == f"{story['key_information']} {story['story_sentence']}"
         assert story["entities"]["Person X"]
         assert story["severity_original"] in {1, 2, 3}
-        assert story["story_generator_model"] == "tomannot-sample"
+        assert story["story_generator_model"] == "human"
         assert json.dumps(story, ensure_ascii=False).isascii()
 
 

@@ -87,6 +87,14 @@ def test_it_says_how_far_people_come_what_it_costs_and_who_holds_a_story(study: 
     assert "At this pace the last vote comes in around" in shown
     assert "story_0000" in shown.partition("Active leases")[2]
     assert re.search(r"Started but unfinished stories: \d+\. Order: ", shown)
+    assert "stories are unfinished if each participant starts at a random place" not in shown, "past half"
+
+
+def test_until_half_of_the_votes_are_in_it_compares_the_orders_of_stories(boss: Client) -> None:
+    early = builders.make_study("early", stories=3)
+    builders.vote(builders.qualified(early, 1)[0])
+    compute.make(early.pk, now=timezone.now())
+    shown = words(boss.get("/studies/early/").content)
     assert re.search(r"about \d+ stories are unfinished if each participant starts at a random place", shown)
 
 

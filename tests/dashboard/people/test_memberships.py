@@ -36,10 +36,7 @@ def test_a_person_sees_the_studies_they_belong_to(study: Study) -> None:
 def test_who_makes_a_study_owns_it() -> None:
     maker = user("maker")
     study = actions.create_study(
-        slug="mine",
-        settings=actions.StudySettings(title="Mine", contact="me@example.org"),
-        by=maker,
-        now=timezone.now(),
+        slug="mine", settings={"title": "Mine", "contact": "me@example.org"}, by=maker, now=timezone.now()
     )
     assert rights_in(maker, study) == frozenset(Right)
 

@@ -43,7 +43,7 @@ def test_the_page_shows_what_each_filter_keeps(study: Study, boss: Client) -> No
     page = boss.get("/studies/compared/quality/filters/").content.decode()
     assert "hx-trigger" not in page, "the page stops looking once the result is there"
     shown = words(boss, "/studies/compared/quality/filters/")
-    assert "3 complete stories, 9 votes, participants who voted: 3" in shown
+    assert "3 complete stories with 9 votes. Participants who voted: 3" in shown
     assert "All agree counts as validated 1 33 % 2 0 0" in shown
     assert "Two of three 2 67 % 1 1 0" in shown
     assert "for comparison only" in shown

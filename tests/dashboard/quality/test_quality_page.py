@@ -212,7 +212,7 @@ def test_before_a_story_is_complete_a_sentence_stands_for_the_figures(boss: Clie
         builders.vote(person)
     compute.make(fresh.pk, now=timezone.now() + timedelta(hours=1))
     assert "Agreement (CSV)" in words(boss, "/studies/fresh/quality/")
-    assert "complete stories, 6 votes" in words(boss, "/studies/fresh/quality/filters/")
+    assert "complete stories with 6 votes" in words(boss, "/studies/fresh/quality/filters/")
 
 
 def test_an_empty_test_run_says_how_simulated_participants_fill_it(boss: Client) -> None:

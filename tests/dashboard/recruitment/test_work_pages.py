@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.actions import ensure_researcher
 from accounts.models import User
 from annotation.models import Study
-from recruitment import actions, campaigns, tasks
+from recruitment import actions, pay, tasks
 from recruitment.marketplace import Status, Unreachable, Work
 from recruitment.models import Campaign, Grant, Mismatch, Payment, Submission
 from tests import builders
@@ -108,7 +108,7 @@ def test_work_is_approved_rejected_and_given_a_bonus(desk: Desk, boss: Client) -
     for wrong in ({"way": "burn"}, {"way": "bonus", "amount": "lots", "reason": "x"}, {"way": "reject"}):
         decide(works[0].pk, **wrong)
     assert not Payment.objects.exists()
-    assert "Recorded, and sent" in decide(works[0].pk, way="approve")
+    assert "Recorded. The platform" in decide(works[0].pk, way="approve")
     decide(works[1].pk, way="reject", reason="No story was read.")
     assert "already decided" in decide(works[1].pk, way="reject", reason="Again.")
     assert "only for an approved submission" in decide(works[1].pk, **bonus_of("0.40"))
@@ -129,7 +129,7 @@ def test_a_bonus_is_given_once_and_a_large_one_after_a_question(desk: Desk, boss
     (token,) = re.findall(r'name="token" value="([^"]+)"', shown_at(boss, "submissions", 1))
     bonus = bonus_of("0.40", token)
     for _press in range(2):
-        assert "Recorded, and sent" in give(bonus)
+        assert "Recorded. The platform" in give(bonus)
     assert "already requested a bonus of 0.40 USD" in give(bonus, amount="4")
     assert "Reload the page" in give(bonus, token="")
     large = bonus_of("500")
@@ -138,14 +138,14 @@ def test_a_bonus_is_given_once_and_a_large_one_after_a_question(desk: Desk, boss
         assert part in question
     give(large, amount="NaN")
     assert Payment.objects.filter(kind="bonus").count() == 1
-    assert "Recorded, and sent" in give(large, amount="0.76", sure="yes")
+    assert "Recorded. The platform" in give(large, amount="0.76", sure="yes")
     assert Payment.objects.filter(kind="bonus", amount=Decimal("0.76")).exists()
 
 
 def test_all_work_is_approved_topped_up_and_retried_at_a_press(
     desk: Desk, boss: Client, queued: list[tuple[str, list[Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaigns, "FEWEST", 2)
+    monkeypatch.setattr(pay, "FEWEST", 2)
     works = [desk.hand_in(minutes=2) for _person in range(2)]
     assert "2 submissions are approved" in sent_to(boss, "move_campaign", 1, "approve")
     assert queued[-1] == ("recruitment.tasks.send_due", [desk.campaign.pk])

@@ -29,6 +29,7 @@ POSTED = {
     "motivation": "Tests need stories that hold up.",
     "platform": "People came from a list of volunteers.",
     "demographics": "Adults in two countries.",
+    "ethics": "The board of boxes, number 7.",
     "sensitive_information": "Some stories mention theft.",
     "biases": "English names only.",
     "limits": "Three votes are few.",

@@ -103,7 +103,7 @@ def test_a_release_as_planned_says_that_nothing_was_changed() -> None:
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "## Plan and deviations" in card
     assert plan.sha256 in card
-    assert "Nothing was changed since then" in card
+    assert "Nothing has been changed since then" in card
     assert findings(release) == []
 
 
@@ -119,7 +119,7 @@ def test_a_release_lists_what_was_changed_after_the_opening() -> None:
     ]
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "story\\_cap: 500 → 400" in card
-    assert "Nothing was changed since then" not in card
+    assert "Nothing has been changed since then" not in card
     assert findings(release) == []
 
 

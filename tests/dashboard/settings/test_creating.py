@@ -157,7 +157,7 @@ def test_a_failing_step_leaves_nothing(desk: Client, monkeypatch: pytest.MonkeyP
 def test_the_preview_shows_what_people_will_see_and_saves_nothing(desk: Client) -> None:
     page = desk.post(PREVIEW, GIVEN)
     words = shown(page)
-    assert "you are invited to read short stories in the study “Which tins hold up?”" in words
+    assert "You are invited to read short stories in the study “Which tins hold up?”" in words
     assert "You read &lt;short&gt; stories." in words
     assert "Write to lab@university.example." in words
     assert "The milk carton was filled with paint thinner" in words

@@ -44,7 +44,7 @@ def posted(boss: Client, **changes: Any) -> dict[str, Any]:
 
 
 def test_the_checklist_leads_from_nothing_to_open(boss: Client) -> None:
-    settings = actions.StudySettings(title="T", contact="lab@university.example")
+    settings = {"title": "T", "contact": "lab@university.example"}
     study = actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
     page = boss.get(ADDRESS)
     assert [step.done for step in page.context["steps"]][:4] == [False, False, False, True]
@@ -148,7 +148,7 @@ def test_a_test_run_opens_without_what_only_people_need(boss: Client) -> None:
 
 
 def test_the_overview_of_a_draft_leads_to_where_each_thing_is_mended(boss: Client) -> None:
-    settings = actions.StudySettings(title="T", contact="lab@university.example")
+    settings = {"title": "T", "contact": "lab@university.example"}
     study = actions.create_study(slug="main", settings=settings, by=None, now=timezone.now())
     actions.change_check_rules(study=study, rules=CheckRules(5), by=None, now=timezone.now())
     page = boss.get("/studies/main/").content.decode()

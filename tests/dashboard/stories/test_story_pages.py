@@ -66,7 +66,7 @@ def everything(study: Study, **search: str) -> list[str]:
     found: list[str] = []
     after = ""
     while True:
-        page = story_page(study, Search(**search | {"after": after}))
+        page = story_page(study, Search(**search | {"after": after}), size=queries.PAGE)
         found += [row.story.story_id for row in page.rows]
         if not page.next:
             return found

@@ -74,13 +74,15 @@ class Campaigns(Lab):
             now = self.platform.clock.now()
             for campaign in campaigns:
                 again(partial(actions.reconcile, campaign=reload(campaign), marketplace=platform, now=now))
-            payments = list(actions.payment_delivery.due_payments(now=now))
+            payments = list(Payment.objects.due(now=now))
             for payment in payments:
                 with unreachable_is_later():
-                    actions.payment_delivery.send_payment(payment_id=payment, marketplace=platform, now=now)
-            grants = list(actions.grants.due_grants(now=now))
+                    actions.payment_delivery.send_payment(
+                        payment_id=payment.pk, marketplace=platform, now=now
+                    )
+            grants = list(Grant.objects.due(now=now))
             for grant in grants:
-                again(partial(actions.grants.send_grant, grant_id=grant, marketplace=platform, now=now))
+                again(partial(actions.grants.send_grant, grant_id=grant.pk, marketplace=platform, now=now))
             self.double.settle()
             if not (payments or grants or self.double.faults.rate):
                 return

@@ -164,7 +164,7 @@ def test_an_approval_is_for_the_right_person_and_pays_once(double: ProlificDoubl
     assert early.value.maybe_done is False
     double.complete(submission, "C-DONE")
     double.settle()
-    with pytest.raises(Refused, match="somebody else"):
+    with pytest.raises(Refused, match="another participant"):
         lab.prolific.approve(submission, person=other)
     double.faults.order(Fault.DROPPED, "POST", "/transition/")
     lab.prolific.approve(submission, person=person)

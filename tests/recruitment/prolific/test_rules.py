@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recruitment.arrivals import CannotArrive
+from recruitment.arrival_rules import CannotArrive
 from recruitment.marketplace import (
     MarketplaceError,
     NotConfigured,

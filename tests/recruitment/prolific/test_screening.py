@@ -19,9 +19,10 @@ from dashboard.recruitment.queries import submissions_page
 from integrity.catalogue import CHECKS
 from recruitment import actions
 from recruitment.actions import CampaignSettings
-from recruitment.campaigns import free_places, problems_of
 from recruitment.errors import CannotRecruit
 from recruitment.models import Grant, Mismatch, Payment, Submission
+from recruitment.offers import problems_of
+from recruitment.places import free_places
 from recruitment.prolific.arrivals import keys_of
 from tests import builders
 from tests.doubles.prolific import TOKEN, ProlificDouble

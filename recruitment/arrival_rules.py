@@ -1,4 +1,4 @@
-"""Rules of arrivals from a platform: reasons for refusing one, who may begin, and how a visit ends.
+"""Rules of arrivals from a platform: reasons to refuse one, who may begin, and how a visit ends.
 
 People may always reopen a submission that they have begun.
 """
