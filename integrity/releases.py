@@ -31,27 +31,21 @@ def published_release_is_unchanged(study_id: int | None) -> Iterator[int]:
     """Published releases whose files have changed."""
     for release in _published(study_id).prefetch_related("files"):
         try:
-            files, manifest_sha256 = directory.verify(release.directory)
+            files, _ = directory.verify(release.directory, release.manifest_sha256)
         except StoreUnavailable:
             raise
         except (BrokenDirectory, OSError):
             yield release.pk
             continue
         recorded = {(file.path, file.size, file.sha256) for file in release.files.all()}
-        if (
-            manifest_sha256 != release.manifest_sha256
-            or {(f.path, f.size, f.sha256) for f in files} != recorded
-        ):
+        if {(file.path, file.size, file.sha256) for file in files} != recorded:
             yield release.pk
 
 
 @by_walking(7)
 def every_release_gets_done(study_id: int | None) -> Iterator[int]:
     """Releases that have waited for more than ten minutes without being built."""
-    waiting = Release.objects.filter(
-        state__in=(Release.State.REQUESTED, Release.State.BUILDING),
-        requested_at__lte=clock.now() - STUCK_AFTER,
-    ).order_by("pk")
+    waiting = Release.objects.unfinished().filter(requested_at__lte=clock.now() - STUCK_AFTER).order_by("pk")
     building = locks.held(locks.RELEASE)
     for release in of_study(waiting, study_id):
         if release.pk not in building:

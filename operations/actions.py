@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import re
-import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -26,13 +25,13 @@ from psycopg.pq import Conninfo
 from accounts.errors import DomainError
 from annotation.models import StoryImport
 from publishing import store
-from publishing.errors import BrokenDirectory
 from publishing.files.directory import (
     MANIFEST,
     DirectoryWriter,
     check_free,
     copy_release,
     file_facts,
+    hidden_beside,
     pieces,
     sync,
     verify,
@@ -67,9 +66,7 @@ def back_up(*, directory: Path, progress: Progress) -> list[str]:
     Raise ``DomainError`` (the message says why and what to do) or ``OSError``; nothing is left half done.
     """
     check_free(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    hidden = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
-    try:
+    with hidden_beside(directory) as hidden:
         writer = DirectoryWriter(hidden)
         hidden.chmod(0o700)  # it holds everybody's address
         with transaction.atomic(durable=True), connection.cursor() as cursor:
@@ -82,13 +79,8 @@ def back_up(*, directory: Path, progress: Progress) -> list[str]:
             _copy_uploads(writer)
         writer.write(DESCRIPTION, json.dumps(asdict(_describe()), indent=2).encode())
         writer.finish()
-        if directory.exists():
-            directory.rmdir()
         hidden.rename(directory)
-        sync(directory.parent)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
+    sync(directory.parent)
     return problems
 
 
@@ -137,9 +129,7 @@ def _copy_releases(writer: DirectoryWriter) -> list[str]:
     problems = []
     for release in Release.objects.published().select_related("study").order_by("pk"):
         try:
-            files, manifest_sha256 = verify(release.directory)
-            if manifest_sha256 != release.manifest_sha256:
-                raise BrokenDirectory(f"{release.directory} is not the release that was published.")
+            files, _ = verify(release.directory, release.manifest_sha256)
         except store.StoreUnavailable:
             raise
         except (DomainError, OSError) as error:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from publishing.facts import MAX_SECONDS, ReleaseFacts, Tally, quartiles
+from publishing.facts import ReleaseFacts
 from publishing.filters import Outcome
+from publishing.statistics.quartiles import quartiles
+from publishing.totals import MAX_SECONDS, Tally
 
 REPORT_PATH = "annotation-report.json"
 QUESTIONS = {

@@ -1,9 +1,8 @@
 """Building a release directory from stories and votes. No database, no clock: same input, same bytes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,25 +17,20 @@ from publishing.card.figures import figures
 from publishing.card.sections import Documents
 from publishing.comparison.changes import CHANGES_PATH, Changes, changes_since
 from publishing.errors import NothingToRelease
-from publishing.facts import COUNTED, ReleaseFacts, Tally, scales_of
+from publishing.facts import ReleaseFacts, scales_of
 from publishing.files import jsonl, parquet, rows
 from publishing.files.directory import DirectoryWriter, FileFacts
-from publishing.files.features import Columns, Type
+from publishing.files.features import Type
 from publishing.files.parquet import Twins
 from publishing.files.questions import QUESTION_COLUMNS
-from publishing.files.rows import Against, Answers, Chunk, GivenStory, Layout
-from publishing.files.sides import Sides
+from publishing.files.rows import Chunk, GivenStory, Layout
 from publishing.files.votes import VotesFile
-from publishing.filters import Outcome, Verdict
+from publishing.filters import Outcome
 from publishing.human_baseline.release_files import Baseline, write_baseline
-from publishing.results import per_item
-from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.tally import StatisticsTally
 from publishing.steps import Report, Stage, no_report, reported
+from publishing.totals import COUNTED, ReleaseTotals, Tally
 
 _STATED = ("number", "environment", "study_state", "license", "url", "story_language")
-_REMEMBERED = 4096
-"""Cached verdicts, by combination of answers; most stories repeat a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +64,7 @@ def build(
     """
     layout = rows.layout_for(facts.protocol_name)
     writer = DirectoryWriter(directory)
-    columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
-    columns |= {rows.SKIPS_PATH: rows.SKIP_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
-    found = write_stories(writer, facts, layout, chunks)
+    found, vote_columns = write_stories(writer, facts, layout, chunks)
     kept = found.tally.outcomes[Outcome.KEPT]
     if not kept:
         complete = found.tally.outcomes[Outcome.DROPPED]
@@ -80,22 +72,20 @@ def build(
             f"The filter “{facts.filter_name}” keeps none of the {complete} complete stories, so there "
             "is nothing to release yet. Request the release again when more stories have all their votes."
         )
-    columns |= found.columns
     with writer.open(rows.SKIPS_PATH) as skips_file:
         for skip in skips:
             skips_file.write(jsonl.line(skip))
     parquet.write_copy(writer, rows.SKIPS_PATH, rows.SKIP_COLUMNS)
-    if drafts := write_revisions(writer, revisions):
-        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
-        found.tally.drafts_revised = drafts
-    if results := per_item(facts.protocol_name, facts.asked):
+    found.tally.drafts_revised = write_revisions(writer, revisions)
+    columns = found.columns(vote_columns, revised=found.tally.drafts_revised > 0)
+    if results := found.per_item:
         if not any(file.size for file in writer.files if file.path == results.path):
             raise NothingToRelease(
                 f"No item has a row in {results.path} yet: experts have reconciled no list. Request the "
                 "release again when they have (Quality, Decisions)."
             )
         parquet.write_copy(writer, results.path, results.columns)
-    write_questions(writer, layout, found, report)
+    write_questions(writer, layout, found, columns, report)
     report(Stage.DOCUMENTS, 0, None)
     warnings, description = _write_documents(writer, facts, layout, found, columns, previous, baseline)
     report(Stage.SEALING, 0, None)
@@ -120,60 +110,37 @@ def write_revisions(writer: DirectoryWriter, revisions: Iterable[rows.Row]) -> i
     return len(old - new)
 
 
-@dataclass(frozen=True, slots=True)
-class StoryPass:
-    """The results of the pass over the stories. ``columns`` maps each file's path to its columns."""
-
-    tally: Tally
-    statistics: StatisticsTally
-    sides: Mapping[str, Sides]
-    columns: Mapping[str, Mapping[str, Type]]
-
-
 def write_stories(
     writer: DirectoryWriter, facts: ReleaseFacts, layout: Layout, chunks: Iterable[Chunk]
-) -> StoryPass:
-    """Write votes and kept, dropped and incomplete stories, in one pass.
+) -> tuple[ReleaseTotals, dict[str, Type]]:
+    """Write votes and kept, dropped and incomplete stories, in one pass. Return totals and columns of votes.
 
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
-    protocol, least = facts.protocol_name, facts.votes_per_story
-    tally = Tally()
-    statistics = StatisticsTally(facts.asked, protocol, least, facts.most_votes, flagged=facts.flagged)
-    sides = {question_set.config: facts.sides(question_set.config) for question_set in layout.question_sets}
-    verdict_on, first_of_each = _verdicts(facts), FirstOfEach(facts.rule)
-    results, paths = per_item(protocol, facts.asked), rows.story_paths(facts.rule)
-    columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in paths}
+    totals = ReleaseTotals(facts, layout)
+    results = totals.per_item
     with ExitStack() as open_files:
         questions = [question.key for question in facts.asked]
         votes_file = open_files.enter_context(VotesFile.open(writer, questions, scales_of(facts.asked)))
         decisions_file = open_files.enter_context(writer.open(rows.ADJUDICATIONS_PATH))
-        files = {outcome: open_files.enter_context(writer.open(path)) for outcome, path in paths.items()}
+        files = {one: open_files.enter_context(writer.open(path)) for one, path in totals.paths.items()}
         results_file = open_files.enter_context(writer.open(results.path)) if results else None
-        for judged in _votes_written(chunks, votes_file, tally):
+        for judged in _votes_written(chunks, votes_file, totals.tally):
             story, votes = judged.story, judged.votes
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
             answers = tuple([vote.answers for vote in votes])
-            verdict = verdict_on(answers, judged.against, judged.verdict)
-            verdict = first_of_each(verdict.for_version(is_old=story.is_old_version), story)
-            tally.add(story, verdict)
-            statistics.add(story, votes, verdict, judged.decisions)
+            verdict = totals.verdict(story, totals.by_votes(answers, judged.against, judged.verdict))
+            totals.add(story, votes, verdict, judged.decisions)
             if results and results_file and verdict.is_complete:
                 for line in results.lines(story, votes, judged.decisions):
                     results_file.write(jsonl.line(line, finite=True))
             row = layout.story_row(story)
-            if verdict.outcome is Outcome.KEPT:
-                for question_set in layout.question_sets:
-                    sides[question_set.config].add(question_set.question_id(row))
-            else:
+            if verdict.outcome is not Outcome.KEPT:
                 row["reason"] = verdict.reason
-            columns[verdict.outcome].add(row, layout.open_columns)
+            totals.add_row(verdict.outcome, row, layout.open_columns)
             files[verdict.outcome].write(jsonl.line(row, finite=True))
-    types: dict[str, Mapping[str, Type]] = {paths[outcome]: found.types for outcome, found in columns.items()}
-    types |= {rows.VOTES_PATH: votes_file.columns(), rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS}
-    types |= results.types if results else {}
-    return StoryPass(tally, statistics, sides, types)
+    return totals, votes_file.columns()
 
 
 def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> Iterator[GivenStory]:
@@ -184,18 +151,13 @@ def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> It
         yield from chunk.stories
 
 
-def _verdicts(facts: ReleaseFacts) -> Callable[[Answers, Against, str], Verdict]:
-    verdict_of = facts.rule
-
-    @lru_cache(maxsize=_REMEMBERED)
-    def verdict_on(answers: Answers, against: Against, decision: str) -> Verdict:
-        votes, counts_against = facts.votes_per_story, against.__contains__
-        return verdict_of(answers, votes_per_story=votes, counts_against=counts_against, decision=decision)
-
-    return verdict_on
-
-
-def write_questions(writer: DirectoryWriter, layout: Layout, found: StoryPass, report: Report) -> None:
+def write_questions(
+    writer: DirectoryWriter,
+    layout: Layout,
+    found: ReleaseTotals,
+    columns: Mapping[str, Mapping[str, Type]],
+    report: Report,
+) -> None:
     """Write the copy of the kept stories, and every question set from its blocks.
 
     A pass of their own, because the sides of the right answers depend on every kept story.
@@ -212,7 +174,7 @@ def write_questions(writer: DirectoryWriter, layout: Layout, found: StoryPass, r
             )
             for question_set in layout.question_sets
         ]
-        batches = parquet.copied(writer, path, found.columns[path])
+        batches = parquet.copied(writer, path, columns[path])
         for stories in reported(batches, report, Stage.QUESTIONS, found.tally.outcomes[Outcome.KEPT]):
             for question_set, right_answers_first, twins in sets:
                 twins.write(*question_set.rows(stories, list(islice(right_answers_first, len(stories)))))
@@ -222,7 +184,7 @@ def _write_documents(
     writer: DirectoryWriter,
     facts: ReleaseFacts,
     layout: Layout,
-    found: StoryPass,
+    found: ReleaseTotals,
     columns: Mapping[str, Mapping[str, Type]],
     previous: Path | None,
     baseline: Baseline | None,
@@ -267,7 +229,7 @@ def first_row(directory: Path, layout: Layout) -> rows.Row:
     return row
 
 
-def describe(facts: ReleaseFacts, found: StoryPass, changes: Changes | None) -> dict[str, Any]:
+def describe(facts: ReleaseFacts, found: ReleaseTotals, changes: Changes | None) -> dict[str, Any]:
     """Return the content of ``release.json``."""
     rule = facts.rule
     return {

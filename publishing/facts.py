@@ -1,41 +1,18 @@
 """The facts that the card and ``release.json`` are written from, as plain values."""
 
-import re
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from itertools import accumulate
-from math import ceil
-from typing import Any, TypeVar
+from typing import Any
 
 from annotation.deciding import span
 from annotation.hidden_checks import CheckRules
-from publishing.files.rows import ReleasedStory
 from publishing.files.sides import Sides
-from publishing.filters import REVISED, Outcome, StoryFilter, Verdict, get_filter
+from publishing.filters import StoryFilter, get_filter
 
 NOT_STATED = "not stated"
 """Stands for a missing scenario or generator, in every figure, table and list."""
-_HUMAN = re.compile(r"(hand|human|people)([-_ ]?(written|authored|made))?", re.IGNORECASE)
-
-MAX_SECONDS = 3600
-"""Cap on seconds per vote: longer pauses say nothing about the work."""
-QUARTILES = ("lower_quartile", "median", "upper_quartile")
-Value = TypeVar("Value", int, Decimal)
-
-
-def quartiles(counted: Mapping[Value, int]) -> dict[str, Value] | None:
-    """Return the smallest values that a quarter, half and three quarters of all do not exceed; None for none.
-
-    ``counted`` has how often each value occurs.
-    """
-    values = sorted(counted)
-    upto = list(accumulate(counted[value] for value in values))
-    reached = (bisect_left(upto, part * upto[-1] / 4) for part in (1, 2, 3))
-    return dict(zip(QUARTILES, (values[place] for place in reached), strict=True)) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,99 +225,3 @@ class ReleaseFacts:
     @property
     def is_rehearsal(self) -> bool:
         return self.environment == "rehearsal"
-
-
-COUNTED = ("annotator", "submitted_at", "seconds_on_task", "language", "instructions")
-"""The columns of votes that :meth:`Tally.add_votes` counts."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts over the stories of a release, added one at a time. Memory grows with people, not stories."""
-
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    votes: int = 0
-    first_vote: str = ""
-    """The moment of the first vote, as releases write it."""
-    last_vote: str = ""
-    forms: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Votes by version of the study's own instructions and by language."""
-    seconds: Counter[int] = field(default_factory=Counter)
-    """Votes by seconds on task, rounded up and capped at :data:`MAX_SECONDS`."""
-    milliseconds: int = 0
-    """Milliseconds on task of all votes together, each capped likewise."""
-    annotators: Counter[str] = field(default_factory=Counter)
-    """Votes by annotator."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    by_expert: Counter[Outcome] = field(default_factory=Counter)
-    """Stories that experts decided, because the votes split."""
-    generators: Counter[str] = field(default_factory=Counter)
-    """Stories by generator."""
-    complete: int = 0
-    """Stories with all their votes."""
-    drafts_revised: int = 0
-    """Stories that were revised, however often: those whose first version is an old one."""
-
-    def add(self, story: ReleasedStory, verdict: Verdict) -> None:
-        if verdict.reason == REVISED:  # an old version: its new version counts
-            self.reasons[REVISED] += 1
-            return
-        self.outcomes[verdict.outcome] += 1
-        self.complete += verdict.is_complete
-        self.generators[story.story_generator_model or NOT_STATED] += 1
-        if verdict.by_expert:
-            self.by_expert[verdict.outcome] += 1
-        if verdict.outcome is Outcome.DROPPED:
-            self.reasons[verdict.reason] += 1
-
-    def add_votes(
-        self,
-        annotators: Sequence[str],
-        moments: Sequence[str],
-        seconds: Sequence[float],
-        languages: Sequence[str],
-        instructions: Sequence[int],
-    ) -> None:
-        """Add counted votes of any stories, given in the columns that :data:`COUNTED` names."""
-        if annotators:
-            self.votes += len(annotators)
-            self.annotators.update(annotators)
-            self.forms.update(zip(instructions, languages, strict=True))
-            self.seconds.update([min(ceil(one), MAX_SECONDS) for one in seconds])
-            self.milliseconds += sum([round(1000 * min(one, MAX_SECONDS)) for one in seconds])
-            self.first_vote = min(self.first_vote or moments[0], *moments)
-            self.last_vote = max(self.last_vote, *moments)
-
-    @property
-    def person_hours(self) -> float:
-        """The hours that all counted votes took together, each capped, rounded to a tenth."""
-        return round(self.milliseconds / 3_600_000, 1)
-
-    def authors(self) -> tuple[list[str], int, int]:
-        """Return the generator models, and the numbers of stories by people and by unnamed authors."""
-        people = {name for name in self.generators if _HUMAN.fullmatch(name)}
-        by_people = sum(self.generators[name] for name in people)
-        return sorted(self.generators.keys() - people - {NOT_STATED}), by_people, self.generators[NOT_STATED]
-
-    def dropped_by_question(self) -> dict[str, int]:
-        """Count the stories dropped by each question. A story dropped by two questions counts for both."""
-        found: Counter[str] = Counter()
-        for reason, stories in self.reasons.items():
-            for question in reason.split(","):
-                found[question] += stories
-        return dict(sorted(found.items()))
-
-    def counts(self) -> dict[str, Any]:
-        """Return the counts for ``release.json``. ``revised``: old versions, which are in no other number."""
-        revised = self.reasons[REVISED]
-        return {
-            "stories": sum(self.outcomes.values()),
-            "kept": self.outcomes[Outcome.KEPT],
-            "dropped": self.outcomes[Outcome.DROPPED],
-            "incomplete": self.outcomes[Outcome.INCOMPLETE],
-            **({"revised": revised} if revised else {}),
-            "votes": self.votes,
-            "annotators": len(self.annotators),
-            "dropped_by_question": self.dropped_by_question(),
-            "dropped_by_reason": dict(sorted(self.reasons.items())),
-        }

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from annotation.protocols.questions import Choice
 from publishing.filters import FILTERS, Outcome, StoryFilter
 from publishing.statistics.dawid_skene import dawid_skene
 
 MODEL = "dawid-skene"
 _VALID, _INVALID = 0, 1
-_AGAINST = "against"
 
 Against = frozenset[str]
 """The questions whose answer in one vote counts against the story; empty for a vote in favour."""
@@ -82,12 +80,7 @@ class Comparison:
     def _reasons(self, rule: StoryFilter) -> list[str]:
         """Return the filter's reason for every kind of story; empty if it keeps it."""
         verdicts = [
-            rule(
-                [[Choice(question, "", _AGAINST) for question in against] for against in votes],
-                votes_per_story=self._wanted,
-                counts_against=lambda choice: choice.option == _AGAINST,
-                decision=decision,
-            )
+            rule.decide(votes, votes_per_story=self._wanted, decision=decision)
             for votes, decision in self._kinds
         ]
         return [verdict.reason if verdict.outcome is not Outcome.KEPT else "" for verdict in verdicts]

@@ -109,25 +109,29 @@ class StoryFilter:
         counts_against: Callable[[Choice], bool],
         decision: str = "",
     ) -> Verdict:
-        """Return the verdict on one story, given the choices of each counted vote.
+        """Return the verdict on one story, given the choices of each counted vote: see :meth:`decide`."""
+        objections = [
+            frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes
+        ]
+        return self.decide(objections, votes_per_story=votes_per_story, decision=decision)
+
+    def decide(self, objections: deciding.Objections, *, votes_per_story: int, decision: str = "") -> Verdict:
+        """Return the verdict on one story, given the questions whose answer counts against it, by vote.
 
         ``decision`` is an expert's (``valid`` or ``invalid``), if there is one.
 
         A story that lacks votes is incomplete, whatever its answers so far. Raise
         :class:`~publishing.errors.TooManyVotes` if there are more votes than the study asks for.
         """
-        most = self.most_votes or votes_per_story
-        if len(votes) > most:
+        votes, most = len(objections), self.most_votes or votes_per_story
+        if votes > most:
             raise TooManyVotes(
-                f"A story has {len(votes)} counted votes where the study asks for {most}. "
+                f"A story has {votes} counted votes where the study asks for {most}. "
                 "Run manage.py check_integrity to see which."
             )
-        objections = [
-            frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes
-        ]
-        if len(votes) < self.votes_wanted(objections, votes_per_story):
+        if votes < self.votes_wanted(objections, votes_per_story):
             at_most = "at most " if self.most_votes else ""
-            return Verdict(Outcome.INCOMPLETE, f"{len(votes)} of {at_most}{most} votes")
+            return Verdict(Outcome.INCOMPLETE, f"{votes} of {at_most}{most} votes")
         against = self.judge(objections)
         by_expert = bool(self.experts_decide and decision and deciding.are_split(objections))
         if not against or (by_expert and decision == VALID):

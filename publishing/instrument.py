@@ -13,8 +13,8 @@ from annotation.models import InstructionText
 from annotation.protocols.base import Protocol
 from annotation.protocols.instructions import as_written, read_examples
 from publishing.card.sections import rendered
-from publishing.facts import Tally
 from publishing.files import jsonl
+from publishing.totals import Tally
 
 WRITTEN = ("page", "examples", "before_test", "thanks")
 """The texts that a study may write itself (``annotation.models.InstructionText``)."""

@@ -37,6 +37,7 @@ from publishing.files.rows import (
     CONTEXT,
     CONTEXT_KEYS,
     NO_DECISIONS,
+    REMEMBERED,
     Against,
     Chunk,
     CountedVote,
@@ -59,8 +60,6 @@ _FETCHED = 50
 """Stories that are fetched at once: about as many as the server can send without waiting."""
 _AT_ONCE = 10 * _FETCHED
 """Stories whose votes become columns together."""
-_REMEMBERED = 4096
-"""Cached combinations of answers; most votes repeat a few."""
 Fetched = tuple[Any, ...]
 """A row of the statement."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
@@ -223,7 +222,7 @@ class _Reader:
     ) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._answers = lru_cache(maxsize=_REMEMBERED)(partial(_answers, written))
+        self._answers = lru_cache(maxsize=REMEMBERED)(partial(_answers, written))
 
     def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.

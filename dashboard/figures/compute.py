@@ -20,7 +20,7 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import Against, Answers, CountedVote, JudgedStory
+from publishing.files.rows import REMEMBERED, Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import Comparison
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
 from publishing.queries import asked_questions, snapshot
@@ -30,8 +30,6 @@ from publishing.study_filters import filters_of
 
 MOST_MINUTES = 3 * 24 * 60
 """Votes over a longer time are counted by the hour alone."""
-_REMEMBERED = 4096
-"""Combinations of answers whose reading is at hand; most stories repeat one of few."""
 
 
 def make(study_id: int, *, now: datetime) -> Figures:
@@ -92,7 +90,7 @@ def figures(
     )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=_REMEMBERED)(_reading(study, rule))
+    read = lru_cache(maxsize=REMEMBERED)(_reading(study, rule))
     started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
@@ -178,14 +176,13 @@ def _by_severity(severities: Mapping[int, Counter[Outcome]]) -> list[dict[str, A
 
 
 def _reading(
-    study: Study, verdict_of: StoryFilter
+    study: Study, rule: StoryFilter
 ) -> Callable[[Answers, Against, str], tuple[Verdict, list[frozenset[str]]]]:
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
 
     def read(votes: Answers, against: Against, decision: str) -> tuple[Verdict, list[frozenset[str]]]:
-        least, counts_against = study.votes_per_story, against.__contains__
-        verdict = verdict_of(votes, votes_per_story=least, counts_against=counts_against, decision=decision)
-        return verdict, [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+        objections = [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+        return rule.decide(objections, votes_per_story=study.votes_per_story, decision=decision), objections
 
     return read
 

@@ -18,15 +18,10 @@ import numpy as np
 from annotation.protocols.questions import Choice
 from annotation.working_time import paid_seconds
 from dashboard.figures import flags
-from publishing.files.rows import CountedVote
-
-Answers = tuple[tuple[Choice, ...], ...]
-"""The answers of every vote on one story."""
+from publishing.files.rows import REMEMBERED, Answers, CountedVote
 
 SHOWN = 10
 """Stories that are named as the evidence of a flag."""
-_REMEMBERED = 4096
-"""Combinations of answers that have been compared; most stories repeat one of few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class PeopleTally:
         """``first``: with an adaptive number, how many votes of a story are compared, complete or not."""
         self._first = first
         self._people: defaultdict[str, _Person] = defaultdict(_Person)
-        self._beside = lru_cache(maxsize=_REMEMBERED)(_beside_the_others)
+        self._beside = lru_cache(maxsize=REMEMBERED)(_beside_the_others)
 
     def see(
         self, story_id: str, votes: Sequence[CountedVote], against: frozenset[Choice], *, complete: bool

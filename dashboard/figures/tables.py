@@ -15,7 +15,7 @@ from dashboard.queries import Share, stories_address
 from publishing.filter_comparison import MODEL
 from publishing.filters import FILTERS
 from publishing.statistics.answered import ALL
-from publishing.statistics.scored import TABLES, Cell
+from publishing.statistics.tables import TABLES, Cell
 from publishing.study_filters import filters_of
 
 COEFFICIENTS = {

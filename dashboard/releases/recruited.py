@@ -11,7 +11,7 @@ from annotation.intake import FEWEST_IN_GROUP
 from annotation.models import Study
 from annotation.pay import per_hour
 from annotation.rules import CENT
-from publishing.facts import quartiles
+from publishing.statistics.quartiles import quartiles
 from qualification.models import Round
 from qualification.queries import pass_mark
 from recruitment.marketplace import NEVER_APPROVED, Status

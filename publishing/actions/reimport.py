@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from accounts.models import Environment, User
+from accounts.models import User
 from annotation import actions
 from annotation.actions.events import record_event
 from annotation.actions.imported_votes import (
@@ -84,25 +84,24 @@ def import_release(
             f"{directory} is not sound. manage.py verify_release lists all {report.total} findings; "
             f"the first is: {report.shown[0]}"
         )
-    source = f"imported from release {described.document['study']} {described.document['number']}"
+    facts = described.facts
+    source = f"imported from release {facts.slug} {facts.number}"
     note = f"{source}, MANIFEST {report.manifest_sha256}"
     crowd = read_crowd(directory, described) if with_votes else None
     study = actions.create_study(
         slug=slug, settings=_settings(described, note, contact, crowd), by=by, now=now
     )
-    if described.document["environment"] == Environment.REHEARSAL:
+    if facts.is_rehearsal:
         study = actions.make_rehearsal(study=study, by=by, now=now)
-    subject = f"release {described.document['number']} of {described.document['study']}"
+    subject = f"release {facts.number} of {facts.slug}"
     record_event(study=study, type=Event.Type.RELEASE_IMPORTED, by=by, now=now, subject=subject, note=note)
-    AnswerSides.objects.create(
-        study=study, **{name: described.document[name] for name in ("salt", "medians")}
-    )
-    describe_data(study=study, statement=replace(described.statement, doi=""), by=by, now=now)
+    AnswerSides.objects.create(study=study, salt=facts.salt, medians=facts.medians)
+    describe_data(study=study, statement=replace(facts.statement, doi=""), by=by, now=now)
     stories, votes = 0, 0
     revisions = list(sound_revisions(CheckedRelease(directory)))
     old = set() if crowd else {row["revised_from"] for row in revisions}
-    for path in story_paths(described.rule).values():
-        name = f"{described.document['study']}-{described.document['number']}/{path}"
+    for path in story_paths(facts.rule).values():
+        name = f"{facts.slug}-{facts.number}/{path}"
         with story_file(directory, path, described, without=old) as file:
             if file.stat().st_size:  # else there is no such story
                 job = actions.import_stories(study=study, path=file, name=name, by=by, now=now)
@@ -149,19 +148,18 @@ def _import_decisions(study: Study, directory: Path, by: User | None, now: datet
 
 
 def _settings(described: Description, note: str, contact: str, crowd: Crowd | None) -> dict[str, Any]:
-    protocol = described.document["protocol"]
+    facts, rule = described.facts, described.facts.rule
     try:
-        get_protocol(protocol["name"], protocol["version"])
+        get_protocol(facts.protocol_name, facts.protocol_version)
     except UnknownProtocol as error:
         raise UnusableRelease(str(error)) from error
-    rule = described.rule
     settings = {
-        "title": described.document["title"],
+        "title": facts.title,
         "contact": contact,
-        "description": f"{described.document['description']}\n\n{note[:1].upper()}{note[1:]}.".strip(),
-        "protocol": protocol["name"],
-        "votes_per_story": described.votes_per_story,
-        "license": described.document["license"],
+        "description": f"{facts.description}\n\n{note[:1].upper()}{note[1:]}.".strip(),
+        "protocol": facts.protocol_name,
+        "votes_per_story": facts.votes_per_story,
+        "license": facts.license,
     }
     if rule.most_votes:
         settings |= {"most_votes": rule.most_votes, "decided_by": rule.name.removesuffix(ONE_OF_EACH)}
@@ -231,7 +229,7 @@ def past_skips(directory: Path) -> Iterator[ImportedSkip]:
 def _votes(directory: Path, description: Description) -> Iterator[decisions.StoryVotes]:
     """Yield the votes of a directory that was just checked. Raise if it has changed since."""
     release = CheckedRelease(directory)
-    yield from decisions.votes_by_story(release, VoteReader(description.asked))
+    yield from decisions.votes_by_story(release, VoteReader(description.facts.asked))
     if release.total:
         raise UnusableRelease(f"{directory} has changed since it was checked: {release.shown[0]}")
 
@@ -263,7 +261,7 @@ def story_file(
     if is_ready and not without:
         yield directory / path
         return
-    protocol = get_protocol(description.document["protocol"]["name"])
+    protocol = get_protocol(description.facts.protocol_name)
     with NamedTemporaryFile(prefix="tomannot-items-", suffix=".jsonl") as file:
         for line in CheckedRelease(directory).lines(path):
             row = line.row

@@ -197,7 +197,7 @@ def fail_release(*, release_id: int, reason: str, now: datetime) -> None:
     because the next attempt needs the place.
     """
     release = Release.objects.locked().get(pk=release_id)
-    if release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+    if not release.is_unfinished:
         return
     _remove_unpublished(release)
     release.state = Release.State.FAILED
@@ -219,7 +219,7 @@ def _start(release_id: int, *, now: datetime) -> Release | None:
     change and are not in the release.
     """
     release = Release.objects.locked().filter(pk=release_id).first()
-    if release is None or release.state not in (Release.State.REQUESTED, Release.State.BUILDING):
+    if release is None or not release.is_unfinished:
         return None
     release.state = Release.State.BUILDING
     release.started_at = release.started_at or now
@@ -270,15 +270,11 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
 def _built(release: Release, report: Report) -> BuiltRelease:
     final = release.directory
     prefix = f".building-{release.number}-"
-    hidden = final.with_name(f"{prefix}{secrets.token_hex(4)}")
     for leftover in final.parent.glob(f"{prefix}*"):  # of killed builds; the lock is ours
         shutil.rmtree(leftover)
-    try:
+    with directory.hidden_beside(final, prefix) as hidden:
         built = write_release(release, hidden, report)
         store.install(hidden, store.place_of(release.study.slug, release.number, built.manifest_sha256))
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
     for parent in (final.parent, final.parent.parent):
         directory.sync(parent)
     return built

@@ -5,7 +5,8 @@ escaped, so that none of it can add a heading, a link or a column.
 """
 
 from publishing.card import front_matter, sections
-from publishing.facts import ReleaseFacts, Tally
+from publishing.facts import ReleaseFacts
+from publishing.totals import Tally
 
 CARD_PATH = "README.md"
 

@@ -17,13 +17,14 @@ from typing import Any
 from publishing.card.citation import SPDX, citation
 from publishing.card.contents import MEANINGS, copied, meaning_of, name_of, summary_of
 from publishing.card.sections import authors
-from publishing.facts import AskedQuestion, ReleaseFacts, Tally
+from publishing.facts import AskedQuestion, ReleaseFacts
 from publishing.files import rows
 from publishing.files.directory import FileFacts
 from publishing.files.features import UNKNOWN, Type
 from publishing.files.parquet import is_text, parquet_path
 from publishing.filters import Outcome
 from publishing.results import per_item
+from publishing.totals import Tally
 
 CROISSANT_PATH = "croissant.json"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")

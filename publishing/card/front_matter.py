@@ -9,10 +9,11 @@ import yaml
 from publishing.card.citation import NOT_VALIDATED, SPDX, TEST_RUN, marked
 from publishing.card.contents import configs
 from publishing.card.markdown import one_line
-from publishing.facts import ReleaseFacts, Tally
+from publishing.facts import ReleaseFacts
 from publishing.files.features import Type, declared
 from publishing.files.rows import Layout
 from publishing.results import per_item
+from publishing.totals import Tally
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 

@@ -19,18 +19,20 @@ from jinja2.runtime import LoopContext
 from annotation.intake import AI_TOOLS
 from annotation.protocols import stated_by
 from annotation.protocols.instructions import sections_of
-from publishing import facts as release_facts, filters
+from publishing import filters
 from publishing.card import citation, contents, figures, markdown
 from publishing.card.markdown import NOTHING, bullets, code, decimal, interval, listed, percent, text
 from publishing.comparison.changes import CHANGES_PATH, Changes, changed_rules
-from publishing.facts import NOT_STATED, ReleaseFacts, Tally, quartiles
+from publishing.facts import NOT_STATED, ReleaseFacts
 from publishing.files import jsonl, rows
 from publishing.files.features import Type
 from publishing.files.rows import Layout
 from publishing.results import per_item
 from publishing.statistics.intervals import wilson
-from publishing.statistics.scored import TABLES, Cell
+from publishing.statistics.quartiles import quartiles
+from publishing.statistics.tables import TABLES, Cell
 from publishing.statistics.tally import WITHOUT_FLAGGED
+from publishing.totals import MAX_SECONDS, Tally
 from tomannot import text_templates
 
 MOST_NAMED = 8
@@ -182,12 +184,12 @@ def _environment() -> Environment:
         "numbered": lambda lines: markdown.steps(filter(None, lines.split("\n"))),
         **{name: getattr(markdown, name) for name in ("cell", "code", "paragraphs", "percent", "text")},
     }
-    for module in (citation, contents, figures, filters, markdown, release_facts, rows):
+    for module in (citation, contents, figures, filters, markdown, rows):
         environment.globals |= {name: one for name, one in vars(module).items() if not name.startswith("_")}
     environment.globals |= {name.upper(): words for name, words in contents.MEANINGS.items()}
     environment.globals |= {
-        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED, "MOST_ROWS": MOST_ROWS,
-        "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
+        "AI_TOOLS": AI_TOOLS, "CHANGES_PATH": CHANGES_PATH, "EXCLUDED": EXCLUDED,
+        "MAX_SECONDS": MAX_SECONDS, "MOST_ROWS": MOST_ROWS, "WITHOUT_FLAGGED": WITHOUT_FLAGGED,
         "authors": authors, "between": _between, "coefficient": _coefficient,
         "median_low": median_low, "number_with_interval": _cell, "score": _score,
         "sections_of": sections_of, "TABLES": TABLES, "undefined": _undefined, "wilson": wilson,

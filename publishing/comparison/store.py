@@ -5,8 +5,6 @@ worker. A comparison is named by the hashes of both releases, so it is never out
 """
 
 import json
-import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -109,19 +107,16 @@ def compare(before: Release, now: Release) -> None:
         return
     for release in (before, now):
         _check(release)
-    place.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(place.parent, UNFINISHED)
-    unfinished = place.with_name(f"{UNFINISHED}{secrets.token_hex(4)}")
-    unfinished.mkdir()
     try:
-        summary = _write(unfinished, before.directory, now.directory)
-        (unfinished / SUMMARY).write_bytes(jsonl.document(summary))
-        install(unfinished, place)
+        with directory.hidden_beside(place, UNFINISHED) as unfinished:
+            unfinished.mkdir()
+            summary = _write(unfinished, before.directory, now.directory)
+            (unfinished / SUMMARY).write_bytes(jsonl.document(summary))
+            install(unfinished, place)
     except OSError:
         if not place.exists():  # else another worker was faster, with the same result
             raise
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class EvaluatedRelease:
     @property
     def compared(self) -> list[AskedQuestion]:
         """Return the questions of the form that are answered by an option, not in words."""
-        return [question for question in self.described.asked if not question.in_words]
+        return [question for question in self.described.facts.asked if not question.in_words]
 
     def rows(self, path: str, *, whole: bool = False) -> Iterator[rows.Row]:
         """Yield the rows of a file, or its one document; nothing if the release has no such file.
@@ -133,7 +133,7 @@ def crowd_votes(release: EvaluatedRelease) -> Iterator[tuple[str, str, list[Form
         for row in release.rows(rows.STORY_PATHS[outcome])
     }
     next(release.rows(rows.VOTES_PATH), None)  # compares the hash
-    reader = VoteReader(release.described.asked)
+    reader = VoteReader(release.described.facts.asked)
     for voted in decisions.votes_by_story(CheckedRelease(release.directory), reader):
         if voted.story_id in cores:
             forms: list[Form] = [{one.field: one.option for one in vote.answers} for vote in voted.votes]

@@ -9,7 +9,7 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -165,30 +165,64 @@ def content_type(path: str) -> str:
     return _CONTENT_TYPES.get(Path(path).suffix, "application/octet-stream")
 
 
-def verify(directory: Path) -> tuple[list[FileFacts], str]:
+def verify(directory: Path, manifest_sha256: str = "") -> tuple[list[FileFacts], str]:
     """Return the files of a complete directory and the SHA-256 of its MANIFEST.
 
-    Raise :class:`~publishing.errors.BrokenDirectory` if MANIFEST is missing or unreadable, a file does not
-    have its hash, or a file (or link) is not listed.
+    Raise :class:`~publishing.errors.BrokenDirectory` if MANIFEST is missing, unreadable or not the one with
+    ``manifest_sha256``, or if some file is not as it says.
     """
     expected = read_manifest(directory)
-    present = {
-        str((Path(folder) / name).relative_to(directory))
-        for folder, folders, names in os.walk(directory)
-        for name in (*names, *(link for link in folders if (Path(folder) / link).is_symlink()))
-    } - {MANIFEST}
-    if present != expected.keys():
-        odd = sorted(present ^ expected.keys())[0]
-        raise BrokenDirectory(f"{directory}: {odd} is listed in MANIFEST or present, but not both.")
-    files = []
-    for path, sha256 in sorted(expected.items()):
-        if (directory / path).is_symlink():
-            raise BrokenDirectory(f"{directory}: {path} is a link, not a file.")
-        facts = file_facts(directory, path)
-        if facts.sha256 != sha256:
-            raise BrokenDirectory(f"{directory}: {path} does not have the SHA-256 in MANIFEST.")
-        files.append(facts)
-    return files, file_facts(directory, MANIFEST).sha256
+    for path, problem in differences(directory, expected):
+        raise BrokenDirectory(f"{directory}: {path} {problem}")
+    found = file_facts(directory, MANIFEST).sha256
+    if manifest_sha256 not in ("", found):
+        raise BrokenDirectory(
+            f"{directory}: MANIFEST is not the one that was published. Restore the directory from a backup."
+        )
+    sizes = {path: (directory / path).stat().st_size for path in sorted(expected)}
+    return [FileFacts(path, size, expected[path]) for path, size in sizes.items()], found
+
+
+def differences(
+    directory: Path, expected: Mapping[str, str], *, besides: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the path of everything that is not as MANIFEST says, and what is wrong with it ("is a link …").
+
+    ``expected`` has the SHA-256 of each file; ``besides`` names what may be in the directory, too. Links are
+    not followed.
+    """
+    present = set()
+    for path, problem in _walked(directory, besides):
+        if problem:
+            yield path, problem
+        else:
+            present.add(path)
+    for path in sorted(present - expected.keys() - {MANIFEST}):
+        yield path, "is here, but MANIFEST does not list it."
+    for path in sorted(expected.keys() - present):
+        yield path, "is not here, but MANIFEST lists it."
+    for path in sorted(expected.keys() & present):
+        if file_facts(directory, path).sha256 != expected[path]:
+            yield path, "does not have the SHA-256 in MANIFEST."
+
+
+def _walked(directory: Path, besides: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the path of every plain file with an empty text, and of everything else with the problem."""
+    for folder, folders, names in os.walk(directory):
+        inside = Path(folder).relative_to(directory)
+        if not (folders or names):
+            yield inside.as_posix(), "is an empty directory. A release contains only files."
+        if Path(folder) == directory:
+            folders[:] = [name for name in folders if name not in besides]
+            names = [name for name in names if name not in besides]
+        for name in sorted((*folders, *names)):
+            place, path = Path(folder) / name, (inside / name).as_posix()
+            if place.is_symlink():
+                yield path, "is a link. A release contains only plain files."
+            elif place.is_file():
+                yield path, ""
+            elif not place.is_dir():
+                yield path, "is neither a file nor a directory."
 
 
 def read_manifest(directory: Path) -> dict[str, str]:
@@ -225,14 +259,23 @@ def copy_release(source: Path, target: Path) -> None:
     :class:`~publishing.errors.BrokenDirectory` if the source has changed, or ``OSError``.
     """
     check_free(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    hidden = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
+    with hidden_beside(target) as hidden:
         shutil.copytree(source, hidden)
         verify(hidden)
         sync_all(hidden)
         hidden.rename(target)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        raise
     sync(target.parent)
+
+
+@contextmanager
+def hidden_beside(target: Path, prefix: str = "") -> Iterator[Path]:
+    """Name a hidden directory beside ``target``, to be filled and moved there; what is left of it is removed.
+
+    Creates missing parents.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    hidden = target.with_name(f"{prefix or f'.{target.name}.'}{secrets.token_hex(4)}")
+    try:
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)

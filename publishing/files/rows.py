@@ -26,8 +26,8 @@ Against = frozenset[Choice]
 """The choices of a story's votes that count against it."""
 Answers = tuple[tuple[Choice, ...], ...]
 """The answers of every vote on one story."""
-_REMEMBERED = 4096
-"""Cached combinations of answers; most votes repeat a few."""
+REMEMBERED = 4096
+"""Combinations of answers whose results are cached; most votes and stories repeat a few."""
 
 
 @dataclass(slots=True)  # a frozen one takes six times as long to make, and there are millions
@@ -199,7 +199,7 @@ def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
     return {name: entities[name] for name in _names_in_order(tuple(entities))}
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def _names_in_order(names: tuple[str, ...]) -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("Person"), name))
 

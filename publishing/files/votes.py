@@ -13,10 +13,7 @@ from publishing.files.columns import as_json, json_lines, rounded
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import Type
 from publishing.files.parquet import Twins, parquet_path, schema_of, write_copy
-from publishing.files.rows import CONTEXT, VOTED_ON, VOTES_PATH, Chunk, vote_columns
-
-_REMEMBERED = 4096
-"""Cached combinations of answers; most votes repeat a few."""
+from publishing.files.rows import CONTEXT, REMEMBERED, VOTED_ON, VOTES_PATH, Chunk, vote_columns
 
 
 class VotesFile:
@@ -30,7 +27,7 @@ class VotesFile:
         self._places = {key: place for place, key in enumerate(questions)}
         self.expected = vote_columns(questions, scales)
         self._seen: dict[str, tuple[int, str, str]] = {}
-        self._told = lru_cache(maxsize=_REMEMBERED)(self._ordered)
+        self._told = lru_cache(maxsize=REMEMBERED)(self._ordered)
 
     @classmethod
     @contextmanager

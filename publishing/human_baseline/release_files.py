@@ -11,7 +11,7 @@ import orjson
 from annotation.protocols.multiple_choice import QUESTION, key_of
 from publishing.files import jsonl, rows
 from publishing.files.directory import MANIFEST, DirectoryWriter, file_facts
-from publishing.statistics.scored import AnsweredItem, accuracy
+from publishing.statistics.accuracy import AnsweredItem, accuracy
 
 VOTES, ACCURACY = rows.BASELINE_VOTES_PATH, f"{rows.BASELINE}accuracy.json"
 

@@ -7,7 +7,7 @@ from django.db.models import Count
 
 from annotation.models import Story, Study, Vote
 from publishing.models import BaselineSample
-from publishing.statistics.scored import AnsweredItem, accuracy
+from publishing.statistics.accuracy import AnsweredItem, accuracy
 
 
 def results(study: Study) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('s3', 'S3 bucket'), ('huggingface', 'Hugging Face dataset')], max_length=20)),
                 ('place', models.CharField(help_text='Like s3://bucket/prefix, or owner/name.', max_length=400)),
                 ('public', models.BooleanField(default=False, help_text='Whether everybody can read there.')),
-                ('state', models.CharField(choices=[('requested', 'requested'), ('uploading', 'being uploaded'), ('done', 'done'), ('failed', 'failed')], default='requested', max_length=10)),
+                ('state', models.CharField(choices=[('uploading', 'being uploaded'), ('done', 'done'), ('failed', 'failed')], default='uploading', max_length=10)),
                 ('requested_at', models.DateTimeField()),
                 ('done_at', models.DateTimeField(blank=True, null=True)),
                 ('url', models.TextField(blank=True)),

@@ -140,6 +140,11 @@ class Release(models.Model):
         return f"{self.study} release {self.number}"
 
     @property
+    def is_unfinished(self) -> bool:
+        """True while the release waits for a worker or is being built."""
+        return self.state in UNFINISHED
+
+    @property
     def votes_told(self) -> str:
         """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
         return span(self.votes_per_story, self.most_votes)
@@ -297,7 +302,6 @@ class Deposit(models.Model):
         HUGGING_FACE = "huggingface", _("Hugging Face dataset")
 
     class State(models.TextChoices):
-        REQUESTED = "requested", _("requested")
         UPLOADING = "uploading", _("being uploaded")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
@@ -306,7 +310,7 @@ class Deposit(models.Model):
     kind = models.CharField(max_length=20, choices=Kind)
     place = models.CharField(max_length=400, help_text=_("Like s3://bucket/prefix, or owner/name."))
     public = models.BooleanField(default=False, help_text=_("Whether everybody can read there."))
-    state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
+    state = models.CharField(max_length=10, choices=State, default=State.UPLOADING)
     requested_by = researcher()
     requested_at = models.DateTimeField()
     done_at = optional_time()

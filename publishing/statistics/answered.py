@@ -10,6 +10,8 @@ from publishing.statistics.intervals import over_stories, rounded, rounded_bound
 
 ALL = "all"
 """The key of the entry about all kinds together, in statistics.json."""
+OVERALL = ""
+"""Stands for all kinds together, where they have names."""
 
 
 class Answered(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
-from publishing.files.rows import NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
+from publishing.files.rows import NO_DECISIONS, REMEMBERED, Answers, AnyVotes, Decisions, ReleasedStory
 from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
@@ -17,8 +17,6 @@ from publishing.statistics.intervals import Bootstrap, rounded
 from publishing.statistics.ratings import LEVELS, ratings_of
 from publishing.statistics.scored import ScoredTally
 
-_REMEMBERED = 4096
-"""Combinations of answers whose stories are counted at once; most stories repeat a few."""
 _LETTERS = ("x", "y", "z")
 Patterns = defaultdict[Pattern, int]
 """Stories by pattern. Counting takes a third of a ``Counter``'s time."""
@@ -122,7 +120,7 @@ class StatisticsTally:
         if self._scored:
             self._scored.add(story, votes, decisions)
         self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
-        if len(self._waiting) >= _REMEMBERED:
+        if len(self._waiting) >= REMEMBERED:
             self._count_waiting()
 
     def _count_entities(self, story: ReleasedStory, verdict: Verdict, kind: _Kind) -> None:
@@ -280,7 +278,7 @@ def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern
     return found
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def _letter(name: str) -> str:
     """Return the letter of Person X, Person Y, or anything called Z (object, action or person); else none."""
     return name[-1:].lower() if name in ("Person X", "Person Y") or name.endswith(" Z") else ""

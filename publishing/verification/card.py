@@ -6,7 +6,6 @@ are; everything else is compared.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from publishing.builder import first_row
@@ -15,43 +14,18 @@ from publishing.card.citation import CITATION_PATH, citation_cff
 from publishing.card.croissant import CROISSANT_PATH
 from publishing.card.figures import figures
 from publishing.comparison.changes import Changes, moves_of
-from publishing.facts import People, ReleaseFacts, Tally
+from publishing.facts import ReleaseFacts
 from publishing.files.directory import MANIFEST, FileFacts
 from publishing.files.features import Type
 from publishing.files.rows import MACHINE_VALIDATION_JSON, STATISTICS_JSON, Row
+from publishing.totals import Tally
 from publishing.verification.decisions import Recomputation
-from publishing.verification.release import CheckedRelease, Description
+from publishing.verification.release import CheckedRelease
 from publishing.verification.statistics import differences
 
 CARD, CROISSANT, CITATION, FIGURES = "card", "croissant", "citation", "figures"
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-_AS_STATED = (
-    "title", "description", "environment", "license", "url", "story_language", "number", "code_version",
-    "study_state", "sources", "plan", "salt", "medians",
-)  # fmt: skip
 _HOW = "## How the stories were judged"
-
-
-def known_facts(description: Description) -> ReleaseFacts:
-    """Return the facts that the files provide; all others are empty."""
-    document = description.document
-    return ReleaseFacts(
-        **{name: document[name] for name in _AS_STATED},
-        slug=document["study"],
-        protocol_name=document["protocol"]["name"],
-        protocol_version=document["protocol"]["version"],
-        protocol_title="",
-        asked=description.asked,
-        filter_name=description.rule.name,
-        votes_per_story=description.votes_per_story,
-        most_votes=description.rule.most_votes,
-        created=datetime.fromisoformat(document["created"]),
-        story_cap=0,
-        pay_rate=None,
-        currency="",
-        people=People(consented=0, attempted=None, passed=None),
-        statement=description.statement,
-    )
 
 
 def check(

@@ -5,22 +5,18 @@ votes on one story are in memory.
 """
 
 import heapq
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Container, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from annotation.protocols import all_protocols
+from annotation.protocols.questions import Choice
 from annotation.reconciling import can_stand
-from publishing.facts import COUNTED, Tally
+from publishing.facts import AskedQuestion
 from publishing.files import rows
-from publishing.files.features import Columns
-from publishing.files.rows import Answers, CountedVote, Decisions, ReleasedStory
-from publishing.files.sides import Sides
+from publishing.files.rows import CountedVote, Decisions, ReleasedStory
 from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
-from publishing.results import per_item
-from publishing.statistics.distinct import FirstOfEach
-from publishing.statistics.tally import StatisticsTally
+from publishing.totals import COUNTED, ReleaseTotals
 from publishing.verification import schema
 from publishing.verification.release import CheckedRelease, Description, Line
 from publishing.verification.revisions import Revisions
@@ -47,38 +43,42 @@ class StoryVotes(NamedTuple):
     votes: list[CountedVote]
 
 
+class _AgainstEveryStory(Container[object]):
+    """The choices that count against every story: by question and option, whatever the row of the form."""
+
+    def __init__(self, asked: Iterable[AskedQuestion]) -> None:
+        self._options = {(one.key, option) for one in asked for option in one.against}
+
+    def __contains__(self, choice: object) -> bool:
+        return isinstance(choice, Choice) and (choice.question, choice.option) in self._options
+
+
 class Recomputation:
     """Totals recomputed from the files of a release. Grows like the builder's own totals."""
 
     def __init__(self, release: CheckedRelease, description: Description) -> None:
         self.release, self.description = release, description
-        protocol, layout = description.document["protocol"]["name"], description.layout
-        least, most = description.votes_per_story, description.rule.most_votes
-        self.most = most or least
-        self.tally, self.statistics = Tally(), StatisticsTally(description.asked, protocol, least, most)
-        self.paths = rows.story_paths(description.rule)
-        self.columns = {path: Columns(layout.columns_of(outcome)) for outcome, path in self.paths.items()}
-        self.votes = schema.VoteReader(description.asked)
-        salt, medians = description.document["salt"], description.document["medians"]
-        self.sides = {one.config: Sides(salt, medians.get(one.config)) for one in layout.question_sets}
-        self.per_item = per_item(protocol, description.asked)
+        facts = description.facts
+        self.most = facts.most_votes or facts.votes_per_story
+        self.totals = ReleaseTotals(facts, description.layout)
+        self.tally, self.per_item = self.totals.tally, self.totals.per_item
+        self.votes = schema.VoteReader(facts.asked)
         self._per_item_lines: Iterator[Line] = (
             release.lines(self.per_item.path) if self.per_item else iter(())
         )
         """The lines of that file that are still to be compared."""
         self.revisions = Revisions(release)
-        self._first_of_each = FirstOfEach(description.rule)
-        self._against = {(one.key, option) for one in description.asked for option in one.against}
-        self._verdict_on = lru_cache(maxsize=4096)(self._verdict)
+        self._against = _AgainstEveryStory(facts.asked)
 
     def run(self) -> bool:
         """Recompute everything in one pass. Return False if rows are too unsound to count."""
         release = self.release
         of_labels = self.per_item is not None and "labelled" in self.per_item.decisions
         decisions = schema.read_decisions(release, of_labels=of_labels)
+        paths = self.totals.paths
         walk: Iterator[StatedStory | StoryVotes] = heapq.merge(
             _in_order(release, rows.VOTES_PATH, votes_by_story(release, self.votes)),
-            *(_in_order(release, path, self._stories(outcome)) for outcome, path in self.paths.items()),
+            *(_in_order(release, path, self._stories(outcome)) for outcome, path in paths.items()),
             key=lambda item: item.story_id,
         )
         for story_id, items in groupby(walk, key=lambda item: item.story_id):
@@ -90,7 +90,7 @@ class Recomputation:
             release.report(CHECK, self.per_item.path, "The row is of no complete story.", line.number)
         for story_id in decisions:
             release.report(CHECK, rows.ADJUDICATIONS_PATH, f"The story {story_id} is in no file of stories.")
-        return not any(release.count(schema.CHECK, path) for path in (rows.VOTES_PATH, *self.paths.values()))
+        return not any(release.count(schema.CHECK, path) for path in (rows.VOTES_PATH, *paths.values()))
 
     def _stories(self, outcome: Outcome) -> Iterator[StatedStory]:
         path = rows.STORY_PATHS[outcome]
@@ -100,10 +100,7 @@ class Recomputation:
                 self.release.report(schema.CHECK, path, story, line.number)
                 continue
             story.is_old_version = self.revisions.has_old(story.story_id)
-            self.columns[path].add(line.row)
-            if outcome is Outcome.KEPT:
-                for one in self.description.layout.question_sets:
-                    self.sides[one.config].add(one.question_id(line.row))
+            self.totals.add_row(outcome, line.row)
             yield StatedStory(
                 story.story_id, line.number, story, Verdict(outcome, line.row.get("reason", ""))
             )
@@ -128,33 +125,25 @@ class Recomputation:
         self.revisions.see(row.story)
         if len(votes) < self.most or (self.description.decides_by_itself and len(votes) == self.most):
             by_expert = decisions[""].verdict if "" in decisions else ""
-            verdict = self._verdict_on(tuple(vote.answers for vote in votes), by_expert)
+            answers = tuple(vote.answers for vote in votes)
+            verdict = self.totals.by_votes(answers, self._against, by_expert)
         elif verdict.outcome is Outcome.INCOMPLETE:
             release.report(CHECK, rows.INCOMPLETE_PATH, "The story has all its votes.", row.line)
         elif verdict.reason in (DUPLICATE, REVISED):  # a duplicate if an earlier kept story has the text
             verdict = Verdict(Outcome.KEPT)
-        verdict = self._first_of_each(verdict.for_version(is_old=row.story.is_old_version), row.story)
+        verdict = self.totals.verdict(row.story, verdict)
         if verdict != row.verdict:
             by = "revision" if row.story.is_old_version else "votes"
             problem = f"The story is {_worded(row.verdict)}; by its {by} it is {_worded(verdict)}."
             release.report(CHECK, rows.STORY_PATHS[row.verdict.outcome], problem, row.line)
-        self.tally.add(row.story, verdict)
         self.tally.add_votes(*([getattr(vote, name) for vote in votes] for name in COUNTED))
         try:
             if verdict.is_complete:
                 self._check_per_item(row.story, votes, decisions)
-            self.statistics.add(row.story, votes, verdict, decisions)
+            self.totals.add(row.story, votes, verdict, decisions)
         except ValueError as error:
             problem = f"The item cannot be read: {str(error)[:200]}"
             release.report(schema.CHECK, rows.STORY_PATHS[row.verdict.outcome], problem, row.line)
-
-    def _verdict(self, answers: Answers, decision: str) -> Verdict:
-        return self.description.rule(
-            answers,
-            votes_per_story=self.description.votes_per_story,
-            counts_against=lambda choice: (choice.question, choice.option) in self._against,
-            decision=decision,
-        )
 
     def _check_votes(self, voted: StoryVotes) -> None:
         if len(voted.votes) > self.most:
@@ -167,8 +156,8 @@ class Recomputation:
     def _check_labels_decided(self, voted: StoryVotes, decisions: Decisions) -> None:
         """Check that experts decided about fields that people answered, by options that the form has."""
         fields = {choice.field for vote in voted.votes for choice in vote.answers}
-        offered = {question.key: question.options for question in self.description.asked}
-        protocol = all_protocols().get(self.description.document["protocol"]["name"])
+        offered = {question.key: question.options for question in self.description.facts.asked}
+        protocol = all_protocols().get(self.description.facts.protocol_name)
         if protocol and protocol.resolution == "reconciled":  # also about rows that are not listed
             fields |= {field for field, one in decisions.items() if can_stand(protocol, field, one.verdict)}
         for labelled, decision in decisions.items():

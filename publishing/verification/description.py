@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.comparison.changes import RECORDED
-from publishing.facts import AskedQuestion, Statement
+from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
 from publishing.files.rows import RELEASE_JSON, layout_for
 from publishing.filters import FILTER_NAMES, get_filter
 from publishing.plans import canonical, hash_of
@@ -28,6 +29,11 @@ from publishing.verification.schema import (
     or_null,
 )
 
+_AS_STATED = (
+    "title", "description", "environment", "license", "url", "story_language", "number", "code_version",
+    "study_state", "sources", "plan", "salt", "medians",
+)  # fmt: skip
+"""Facts by the names of their keys."""
 _MEDIAN = re.compile("[0-9a-f]{16}")
 _RECORDED = [*RECORDED, "manifest_sha256"]
 _PREVIOUS = Kind(
@@ -129,17 +135,27 @@ def read(release: CheckedRelease) -> Description | None:
         release.report("schema", RELEASE_JSON, f"filter does not match the definition of {rule.name}.")
     for problem in _wrong_plan(document["plan"], rule.name):
         release.report("schema", RELEASE_JSON, problem)
-    return Description(
-        document,
-        layout_for(document["protocol"]["name"]),
-        tuple(
+    facts = ReleaseFacts(
+        **{name: document[name] for name in _AS_STATED},
+        slug=document["study"],
+        protocol_name=document["protocol"]["name"],
+        protocol_version=document["protocol"]["version"],
+        protocol_title="",
+        asked=tuple(
             AskedQuestion(**one | {name: tuple(one[name]) for name in ("options", "against", "scale")})
             for one in full
         ),
-        Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
-        rule,
-        votes,
+        filter_name=rule.name,
+        votes_per_story=votes,
+        most_votes=rule.most_votes,
+        created=datetime.fromisoformat(document["created"]),
+        story_cap=0,
+        pay_rate=None,
+        currency="",
+        people=People(consented=0, attempted=None, passed=None),
+        statement=Statement(**document["statement"] | {"creators": tuple(document["statement"]["creators"])}),
     )
+    return Description(document, layout_for(facts.protocol_name), facts)
 
 
 def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[str]:
@@ -166,11 +182,11 @@ def check_questions(release: CheckedRelease, description: Description) -> None:
         return
     expected = [asked_question(question) for question in protocol.questions]
     which = f"the protocol {protocol.name}, version {protocol.version}"
-    if [one.key for one in description.asked] != [one.key for one in expected]:
+    if [one.key for one in description.facts.asked] != [one.key for one in expected]:
         keys = ", ".join(one.key for one in expected)
         release.report("decisions", RELEASE_JSON, f"questions are not those of {which}: {keys}.")
         return
-    for found, wanted in zip(description.asked, expected, strict=True):
+    for found, wanted in zip(description.facts.asked, expected, strict=True):
         if (found.options, found.against, bool(found.scale)) != (
             wanted.options,
             wanted.against,

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from publishing.facts import AskedQuestion, Statement
+from publishing.facts import ReleaseFacts
 from publishing.files import jsonl
 from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import Layout
-from publishing.filters import StoryFilter
 
 SHOWN = 20
 """Findings kept per check and file; all are counted."""
@@ -49,15 +48,13 @@ class Description:
 
     document: Mapping[str, Any]
     layout: Layout
-    asked: tuple[AskedQuestion, ...]
-    statement: Statement
-    rule: StoryFilter
-    votes_per_story: int
+    facts: ReleaseFacts
+    """Those that the files provide; all others are empty."""
 
     @property
     def decides_by_itself(self) -> bool:
         """True if verdicts follow from the votes alone, and not also from each story."""
-        return all(question.options or question.in_words for question in self.asked)
+        return all(question.options or question.in_words for question in self.facts.asked)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from publishing.card.contents import copied
 from publishing.files import rows
 from publishing.files.features import Type
 from publishing.verification import (
@@ -77,7 +78,7 @@ def _check_data(release: CheckedRelease, described: Description, with_machine_va
     if not described.decides_by_itself:
         release.skip(_DEPENDS_ON_STORY)
     for question_set in described.layout.question_sets:
-        sides = found.sides[question_set.config]
+        sides = found.totals.sides[question_set.config]
         derived.check_question_set(release, described.layout, question_set, sides)
     changed: list[rows.Row] = []
     if release.count(SCHEMA) or release.count(derived.QUESTIONS):
@@ -87,8 +88,8 @@ def _check_data(release: CheckedRelease, described: Description, with_machine_va
     study.check_instrument(release, described, found.tally)
     statistics.check_counts(release, found)
     statistics.check_statistics(release, found)
-    facts = card.known_facts(described)
-    facts = replace(facts, intake=study.check_report(release, facts, found.tally))
+    intake = study.check_report(release, described.facts, found.tally)
+    facts = replace(described.facts, intake=intake)
     if not with_machine_validation:
         release.skip("machine_validation.json was not recomputed, as requested.", statistics.MACHINE)
     elif release.count(SCHEMA) or release.count(derived.QUESTIONS):
@@ -107,17 +108,9 @@ def _check_data(release: CheckedRelease, described: Description, with_machine_va
 
 def _check_copies(release: CheckedRelease, found: Recomputation) -> dict[str, Mapping[str, Type]]:
     """Check the Parquet copies. Return the columns of every file."""
-    layout = found.description.layout
-    columns = {rows.config_path(config): layout.columns(config) for config in layout.configs}
-    columns[decisions.KEPT_PATH] = found.columns[decisions.KEPT_PATH].types
-    columns[rows.VOTES_PATH] = found.votes.columns()
-    columns[rows.SKIPS_PATH] = rows.SKIP_COLUMNS
-    if release.has(rows.REVISIONS_PATH):
-        columns[rows.REVISIONS_PATH] = rows.REVISION_COLUMNS
-    if results := found.per_item:
-        columns[results.path] = results.columns
-    for path, types in columns.items():
-        derived.check_copy(release, path, types)
-    columns |= {rows.ADJUDICATIONS_PATH: rows.DECISION_COLUMNS, rows.HARD_PATH: rows.HARD_COLUMNS}
-    columns |= results.types if results else {}
-    return columns | {path: one.types for path, one in found.columns.items()}
+    revised = release.has(rows.REVISIONS_PATH)
+    columns = found.totals.columns(found.votes.columns(), revised=revised)
+    also = {rows.REVISIONS_PATH} if revised else set()
+    for path in copied(found.description.layout, found.per_item, also=also):
+        derived.check_copy(release, path, columns[path])
+    return columns

@@ -134,43 +134,25 @@ _ENTITIES = Kind(
 )
 _TAG = re.compile(STORY_LANGUAGE)
 _LANGUAGE = Kind("a language tag", lambda value: isinstance(value, str) and _TAG.fullmatch(value) is not None)
-_VOTE: dict[str, Shape] = {"story_id": NAME, "annotator": _PSEUDONYM}
-_CONTEXT: dict[str, Shape] = {
-    "submitted_at": MOMENT,
+_REASON = Kind(
+    f"a text of 1 to {LONGEST_STATEMENT} characters",
+    lambda value: NAME.fits(value) and len(value) <= LONGEST_STATEMENT and "\0" not in value,
+)
+_QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)
+_VALUES: dict[str, Shape] = {
+    **dict.fromkeys(("story_id", "revised_from", "labelled", "option"), NAME),
+    **dict.fromkeys(("key_information", "story_sentence", "story"), NAME),
+    **dict.fromkeys(("core_id", "scenario_name", "story_generator_model", "words", "comment"), TEXT),
+    **dict.fromkeys(("submitted_at", "skipped_at", "revised_at", "decided_at"), MOMENT),
+    **{name: [NAME] for name in ("changed", "before", "after")},
+    "annotator": _PSEUDONYM,
     "seconds_on_task": _SECONDS,
     "position": ORDINAL,
     "order_seed": _SEED,
     "option_seed": _SEED,
     "language": _LANGUAGE,
     "instructions": COUNT,
-    "comment": TEXT,
-}
-_SKIP: Shape = {
-    "story_id": NAME,
-    "annotator": _PSEUDONYM,
-    "reason": one_of(Skip.Reason.values),
-    "words": TEXT,
-    "skipped_at": MOMENT,
-    "seconds_on_task": _SECONDS,
-    "position": ORDINAL,
-}
-_REASON = Kind(
-    f"a text of 1 to {LONGEST_STATEMENT} characters",
-    lambda value: NAME.fits(value) and len(value) <= LONGEST_STATEMENT and "\0" not in value,
-)
-_REVISION: Shape = {
-    **dict.fromkeys(("story_id", "revised_from"), NAME),
-    **{name: [NAME] for name in ("changed", "before", "after")},
-    "reason": _REASON,
-    "revised_at": MOMENT,
-}
-_DECIDED: dict[str, Shape] = {"reason": _REASON, "decided_at": MOMENT}
-_DECISION: Shape = {"story_id": NAME, "verdict": one_of(Adjudication.Verdict.values), **_DECIDED}
-_LABEL_DECISION: Shape = {"story_id": NAME, "labelled": NAME, "option": NAME, **_DECIDED}
-_QUESTION: Shape = dict.fromkeys(("question_id", "question", "answer_correct", "answer_incorrect"), NAME)
-_STORY: dict[str, Shape] = {
-    **dict.fromkeys(("story_id", "key_information", "story_sentence", "story", "reason"), NAME),
-    **dict.fromkeys(("core_id", "scenario_name", "story_generator_model"), TEXT),
+    "verdict": one_of(Adjudication.Verdict.values),
     "story_prompt_example": TEXT_OR_NULL,
     "severity_original": NUMBER_OR_NULL,
     **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in rows.PREDICTED.items()},
@@ -178,7 +160,18 @@ _STORY: dict[str, Shape] = {
     "questions": [_QUESTION],
     "item": OBJECT,
 }
-"""The values of stories' rows, in whatever layout."""
+"""The values of each column, whatever the file. Only those of a reason differ."""
+
+
+def _shape(columns: Iterable[str], reason: Shape = _REASON) -> dict[str, Shape]:
+    """Return the shape of the rows with these columns."""
+    return {name: reason if name == "reason" else _VALUES[name] for name in columns}
+
+
+_VOTE, _CONTEXT = _shape(rows.VOTED_ON), _shape(rows.CONTEXT)
+_SKIP = _shape(rows.SKIP_COLUMNS, one_of(Skip.Reason.values))
+_REVISION = _shape(rows.REVISION_COLUMNS)
+_DECISION, _LABEL_DECISION = _shape(rows.DECISION_COLUMNS), _shape(rows.LABEL_DECISION_COLUMNS)
 
 
 class VoteReader:
@@ -190,7 +183,7 @@ class VoteReader:
         self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
-        self._answers = lru_cache(maxsize=4096)(self._answers_of)
+        self._answers = lru_cache(maxsize=rows.REMEMBERED)(self._answers_of)
 
     def read(self, row: Row) -> CountedVote | str:
         """Return the vote in a row, or a sentence about what is wrong."""
@@ -277,7 +270,7 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
     row, dropped = line.row, outcome is not Outcome.KEPT
     more = [*(["item"] if layout.story_row is rows.item_row else []), *(["reason"] if dropped else [])]
     wanted = [*layout.story_columns, *more]
-    if problem := misfit(row, {name: _STORY[name] for name in wanted}):
+    if problem := misfit(row, _shape(wanted, NAME)):
         return problem
     if "item" in row:
         content: Mapping[str, Any] = row["item"]

@@ -46,7 +46,7 @@ def check_statistics(release: CheckedRelease, found: Recomputation) -> None:
     stated = release.document(STATISTICS_JSON)
     if stated is None:
         return
-    expected = found.statistics.document()
+    expected = found.totals.statistics.document()
     if WITHOUT_FLAGGED in stated:
         release.skip(_NOT_RECOMPUTED)
         again, bootstrap = stated[WITHOUT_FLAGGED], expected.pop("bootstrap")

@@ -10,9 +10,11 @@ from jinja2 import UndefinedError
 from annotation.intake import FEWEST_IN_GROUP
 from annotation.protocols import get_protocol, is_installed
 from publishing.annotation_report import REPORT_PATH, Section, document
-from publishing.facts import QUARTILES, ReleaseFacts, SpotChecks, Tally
+from publishing.facts import ReleaseFacts, SpotChecks
 from publishing.files.rows import INSTRUMENT_PATH, STATISTICS_JSON
 from publishing.instrument import form_of, readable
+from publishing.statistics.quartiles import QUARTILES
+from publishing.totals import Tally
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
 from publishing.verification.statistics import differences
@@ -124,7 +126,7 @@ def _wrong_instrument(document: dict[str, Any], description: Description, tally:
     places = [((form["version"], form["language"]), form["votes"]) for form in document["forms"]]
     if places != sorted(tally.forms.items()):
         yield "The forms are not one for each version and language that votes name, with their number."
-    asked = [(one.key, one.options, one.against) for one in description.asked]
+    asked = [(one.key, one.options, one.against) for one in description.facts.asked]
     is_here = is_installed(stated["name"], stated["version"])
     for form in document["forms"]:
         if [_defined(question) for question in form["questions"]] != asked:

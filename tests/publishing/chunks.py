@@ -9,10 +9,10 @@ from operator import attrgetter
 import orjson
 import pyarrow as pa
 
-from publishing.facts import COUNTED, Tally
 from publishing.files.parquet import schema_of
 from publishing.files.questions import QuestionSet
 from publishing.files.rows import CONTEXT, THEORY_OF_MIND, VOTED_ON, Chunk, CountedVote, JudgedStory, Row
+from publishing.totals import COUNTED, Tally
 
 AT_ONCE = 7
 

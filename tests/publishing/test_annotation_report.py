@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from publishing.annotation_report import QUESTIONS
-from publishing.facts import quartiles
+from publishing.statistics.quartiles import quartiles
 from publishing.verification import check_release
 from tests.publishing.verification.support import edit_document, sound_release
 

@@ -21,10 +21,11 @@ from publishing.card.figures import figures
 from publishing.card.markdown import cell, code, one_line, table
 from publishing.card.sections import Documents
 from publishing.comparison.changes import Changes
-from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement, Tally
+from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement
 from publishing.files.rows import THEORY_OF_MIND, config_path
 from publishing.filters import Outcome, Verdict, get_filter
 from publishing.statistics.tally import StatisticsTally
+from publishing.totals import Tally
 from tests.publishing.chunks import count_votes
 from tests.publishing.test_builder import FACTS, build, crowd, judged
 

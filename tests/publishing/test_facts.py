@@ -21,8 +21,9 @@ from annotation.actions import (
 from annotation.models import Vote
 from publishing import queries
 from publishing.actions import releases
-from publishing.facts import MAX_SECONDS, Tally, quartiles
 from publishing.models import Release
+from publishing.statistics.quartiles import quartiles
+from publishing.totals import MAX_SECONDS, Tally
 from recruitment.actions import arrive_by_link
 from tests import builders
 from tests.builders import ALL_YES

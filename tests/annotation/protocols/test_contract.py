@@ -13,7 +13,7 @@ from annotation.importing.rows import SourceRow, StoryRow
 from annotation.protocols import all_protocols, stated_by
 from annotation.protocols.base import Protocol
 from publishing.files.rows import ITEMS_ONLY, LAYOUTS, THEORY_OF_MIND, layout_for
-from publishing.statistics.scored import TABLES
+from publishing.statistics.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[3]
 ROOMS = (

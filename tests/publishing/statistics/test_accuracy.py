@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from publishing.statistics.accuracy import AnsweredItem, accuracy
 from publishing.statistics.answered import ALL
 from publishing.statistics.intervals import STORIES_DRAWN, Bootstrap, ClusterBootstrap, wilson
-from publishing.statistics.scored import AnsweredItem, accuracy
 
 RESAMPLES = STORIES_DRAWN.resamples
 

@@ -10,8 +10,9 @@ from statistics import fmean
 import pytest
 
 from annotation.protocols.base import Scored
+from publishing.statistics.accuracy import accuracy_by_kind
 from publishing.statistics.answered import Answered
-from publishing.statistics.scored import accuracy_by_kind, pairwise_f1
+from publishing.statistics.pairs import pairwise_f1
 
 KINDS = {"place": ("yes", "no"), "feeling": ("pos", "neu", "neg")}
 

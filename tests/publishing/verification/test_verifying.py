@@ -148,11 +148,11 @@ def test_changed_missing_extra_and_linked_files(place: Path) -> None:
     (place / "README.md").symlink_to(place.parent / "README.md")
     found = findings(place)
     for expected in (
-        "hashes: CITATION.cff: The SHA-256 of the file is not",
-        "hashes: figures/agreement.svg: MANIFEST lists this file, but it is not here",
-        "hashes: extra.txt: The file is here, but MANIFEST does not list it",
-        "hashes: here: This is a link",
-        "hashes: README.md: This is a link",
+        "hashes: CITATION.cff: It does not have the SHA-256",
+        "hashes: figures/agreement.svg: It is not here, but MANIFEST lists it",
+        "hashes: extra.txt: It is here, but MANIFEST does not list it",
+        "hashes: here: It is a link",
+        "hashes: README.md: It is a link",
     ):
         assert any(finding.startswith(expected) for finding in found), found
 
@@ -162,7 +162,7 @@ def test_changed_missing_extra_and_linked_files(place: Path) -> None:
 )
 def test_a_missing_or_empty_file_is_a_finding_and_never_a_fault(place: Path, path: str, check: str) -> None:
     (place / path).unlink()
-    assert any(finding.startswith(f"hashes: {path}: MANIFEST lists") for finding in findings(place))
+    assert any(finding.startswith(f"hashes: {path}: It is not here") for finding in findings(place))
     (place / path).touch()
     write_manifest(place)
     assert any(finding.startswith(f"{check}: ") for finding in findings(place))
@@ -237,7 +237,7 @@ def test_what_a_hub_adds_to_a_copy_is_named_and_passed_over(place: Path) -> None
     (place / "figures" / ".gitattributes").write_text("x", encoding="utf-8")
     report = check_release(place, with_machine_validation=False)
     assert [str(one) for one in report.shown] == [
-        "figures/.gitattributes: The file is here, but MANIFEST does not list it."
+        "figures/.gitattributes: It is here, but MANIFEST does not list it."
     ]
     for name in (".gitattributes", ".cache"):
         assert any(one.startswith(f"{name} was not checked") for one in report.unchecked)
