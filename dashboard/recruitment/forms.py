@@ -16,6 +16,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from annotation.models import Story, Study
 from annotation.strata import stories_of_design
+from dashboard.recruitment.amounts_due import CameBy
 from dashboard.recruitment.queries import MANY, cached
 from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, prose
 from recruitment.actions import CampaignSettings
@@ -246,19 +247,8 @@ class RemedyForm(BonusForm):
 class DecisionForm(StudyForm):
     """The note on a mismatch: the researcher's decision in words."""
 
-    how = line(_("How you dealt with it"), LONGEST_NOTE)
-
-
-class CommonDecisionForm(StudyForm):
-    """The note on all mismatches of a filtered list."""
-
-    how = line(
-        _("How you dealt with all of these"),
-        LONGEST_NOTE,
-        _(
-            "The log records your note for each of them. Nothing is paid or sent. Votes of unproven "
-            "submissions no longer count."
-        ),
+    how = forms.CharField(
+        label=_("How you dealt with it"), max_length=LONGEST_NOTE, help_text=_("A few words for the log.")
     )
 
 
@@ -288,6 +278,63 @@ class RejectionForm(StudyForm):
             self.fields["category"].required = True
         else:
             del self.fields["category"]
+
+
+class TableOfPaymentsForm(StudyForm):
+    """External payments in a table, and how they were made."""
+
+    table = forms.FileField(
+        label=_("The table, with the amounts that you paid now in the column “paid”"),
+        help_text=_(
+            "Rows without an amount are skipped. If a payment to somebody in the table was recorded after "
+            "you downloaded it, the whole table is refused."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+    reason = line(_("How you paid participants"), LONGEST_NOTE)
+
+
+class OnePaymentForm(StudyForm):
+    """An external payment of one participant, and how it was made."""
+
+    who = line(_("Their code or pseudonym"), 60, autocomplete="off")
+    paid = line(None, 10, _("Entries cannot be changed. To correct a mistake, enter a negative amount."))
+    reason = line(_("How you paid them"), LONGEST_NOTE)
+
+    def __init__(self, study: Study, **options: Any) -> None:
+        super().__init__(**options)
+        self.fields["paid"].label = gettext("Amount in %(currency)s") % {"currency": study.currency}
+
+
+class CameByForm(StudyForm):
+    """Select the rows of the table of amounts due by how participants arrived."""
+
+    came_by = forms.ChoiceField(
+        label=_("Participants"), required=False, choices=[("", _("everybody")), *CameBy.choices]
+    )
+
+
+class PlatformIdsForm(StudyForm):
+    """Select the rows of the table of amounts due by ids of a platform."""
+
+    participants = prose(
+        _("Amounts due to these participants"),
+        _("Ids from the platform’s list, one per line."),
+        rows=3,
+        required=True,
+    )
+
+
+class CodeForm(StudyForm):
+    """A completion code to look up, and optionally whose it should be."""
+
+    code = line(_("Code"), 40, autocomplete="off")
+    participant = forms.CharField(
+        label=_("Participant’s id on the platform (optional; checks that the code is theirs)"),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
 
 
 UNDERWAY = "underway"

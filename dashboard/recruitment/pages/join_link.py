@@ -21,7 +21,7 @@ from dashboard.recruitment.amounts_due import (
     amounts_paid_in_table,
     columns_of,
 )
-from dashboard.recruitment.link_forms import (
+from dashboard.recruitment.forms import (
     CameByForm,
     CodeForm,
     OnePaymentForm,

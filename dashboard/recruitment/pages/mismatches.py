@@ -18,13 +18,7 @@ from annotation.rights import Right, by_and_now, read_page, signed_in, write_pag
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
-from dashboard.recruitment.forms import (
-    CommonDecisionForm,
-    DecisionForm,
-    ListFilter,
-    MismatchFilter,
-    RemedyForm,
-)
+from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
 from recruitment import actions
@@ -74,12 +68,7 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
     number = page.paginator.count
     if "kind" not in selected.chosen or number < 2:
         return {}
-    return {
-        "similar": number,
-        "at_once": min(number, NOTED_AT_ONCE),
-        "newest": found.latest("pk").pk,
-        "common_form": CommonDecisionForm(auto_id="%s-all"),
-    }
+    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
 
 
 @write_page(Right.CHANGE)
@@ -164,6 +153,5 @@ def _row(
         "is_forgotten": case.is_forgotten,
         "pays_too": case.status == Status.SUBMITTED and case.decision is None and campaign.auto_approves,
         "platform": platform_of(campaign),
-        "decision": DecisionForm(auto_id=f"decision-{mismatch.pk}-%s"),
         "rejection": rejection_form(campaign, number=mismatch.pk),
     }
