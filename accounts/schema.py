@@ -1,7 +1,5 @@
 """Fields, constraints and database triggers that models of every room have."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -23,22 +21,22 @@ def optional(
     )
 
 
-def optional_time(help_text: Any = "") -> models.DateTimeField[datetime | None, datetime | None]:
+def optional_time(help_text: Any = "") -> "models.DateTimeField[datetime | None, datetime | None]":
     """Return a field for the time of something that may not have happened."""
     return models.DateTimeField(null=True, blank=True, help_text=help_text)
 
 
-def optional_number(help_text: Any) -> models.PositiveSmallIntegerField[int | None, int | None]:
+def optional_number(help_text: Any) -> "models.PositiveSmallIntegerField[int | None, int | None]":
     """Return a field for a small number that not every row has."""
     return models.PositiveSmallIntegerField(null=True, blank=True, help_text=help_text)
 
 
-def optional_text(max_length: int, help_text: Any) -> models.CharField[str, str]:
+def optional_text(max_length: int, help_text: Any) -> "models.CharField[str, str]":
     """Return a field for a short text, empty if there is none."""
     return models.CharField(max_length=max_length, blank=True, help_text=help_text)
 
 
-def flag(help_text: Any = "", *, initial: bool = False) -> models.BooleanField[bool, bool]:
+def flag(help_text: Any = "", *, initial: bool = False) -> "models.BooleanField[bool, bool]":
     """Return a field that is ``initial`` in rows which do not say, those of earlier versions too."""
     return models.BooleanField(default=initial, db_default=initial, help_text=help_text)
 

@@ -6,8 +6,6 @@ statements are kept as text. They take and return model instances; everything of
 queryset. ``annotation.actions`` makes all decisions. See docs/adr/0011.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -91,7 +89,7 @@ def _instance(
     return instance
 
 
-def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+def _fields(model: type[models.Model]) -> "list[models.Field[Any, Any]]":
     return [field for field in model._meta.concrete_fields if not field.primary_key]
 
 
@@ -313,7 +311,6 @@ def share_check_key(story: Story) -> tuple[int, list[tuple[str, str, str]]]:
 
 
 def taken_slots(story: int) -> set[int]:
-    """Return the numbers of the story's taken slots."""
     return {slot for (slot,) in _rows(_TAKEN_SLOTS, [story])}
 
 

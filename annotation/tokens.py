@@ -53,7 +53,6 @@ class VisitClaim:
 
 
 def personal_token(enrollment_id: int, link_key: str) -> str:
-    """Sign the token of a personal link."""
     return _personal().sign(f"{enrollment_id}-{link_key}")
 
 

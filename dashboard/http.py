@@ -55,16 +55,7 @@ def render_form(
 
 
 class ErrorsAsMessages(suppress):
-    """A context that shows the refusal of an action to the researcher instead of raising it.
-
-    ::
-
-        with ErrorsAsMessages(request):
-            actions.suspend(...)
-            messages.success(request, _("Suspended."))
-
-    It does so with ``others``, too. ``ValueError`` among them is a form that lacks a value.
-    """
+    """A context that shows the refusal of an action, or one of ``others``, instead of raising it."""
 
     def __init__(self, request: HttpRequest, *others: type[Exception]) -> None:
         super().__init__(DomainError, *others)

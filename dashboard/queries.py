@@ -1,7 +1,5 @@
 """Queries that several researchers' pages share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count
 from urllib.parse import urlencode
@@ -26,7 +24,7 @@ class Share:
     url: str = ""
 
     @classmethod
-    def of(cls, label: str, value: int, whole: int, url: str = "") -> Share:
+    def of(cls, label: str, value: int, whole: int, url: str = "") -> "Share":
         """Return the row of a part of a whole."""
         return cls(label, value, value / whole if whole else None, url)
 

@@ -78,7 +78,6 @@ class Comparison:
         }
 
     def _reasons(self, rule: StoryFilter) -> list[str]:
-        """Return the filter's reason for every kind of story; empty if it keeps it."""
         verdicts = [
             rule.decide(votes, votes_per_story=self._wanted, decision=decision)
             for votes, decision in self._kinds

@@ -23,7 +23,6 @@ UNUSUAL = ("optional", "only_after")
 
 
 def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:
-    """Return the form in one language, with the study's own instructions if it has any."""
     with override(language):
         said = as_written(protocol.instructions, protocol.questions)
         examples = {one.key: read_examples(one, said["examples"][one.key]) for one in protocol.questions}

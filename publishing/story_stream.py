@@ -61,7 +61,6 @@ _FETCHED = 50
 _AT_ONCE = 10 * _FETCHED
 """Stories whose votes become columns together."""
 Fetched = tuple[Any, ...]
-"""A row of the statement."""
 _AS_TIMESTAMP = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 """SQL that formats a moment like :func:`publishing.files.jsonl.timestamp`."""
 _SECONDS = "(date_part('epoch', %(expressions)s) * 1000000)::bigint / 1000000::float8"

@@ -20,7 +20,6 @@ COMPARE_MINUTES = 25
 
 @task(time_limit=BUILD_HOURS * 3600)
 def build_release(release_id: int) -> None:
-    """Build and publish a release that was asked for."""
     try:
         actions.build_release(release_id=release_id, now=clock.now())
     except SoftTimeLimitExceeded:

@@ -5,8 +5,6 @@ from a pipe and ends the groups when the pipe closes. The kernel closes it howev
 SIGKILL included.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -49,7 +47,7 @@ class Supervisor:
     _running: list[tuple[Program, subprocess.Popen[bytes]]] = field(default_factory=list, init=False)
     _leash: subprocess.Popen[str] | None = field(default=None, init=False)
 
-    def __enter__(self) -> Supervisor:
+    def __enter__(self) -> "Supervisor":
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._leash = subprocess.Popen(

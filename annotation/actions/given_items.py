@@ -154,7 +154,6 @@ class _Lists:
 def _problem(
     lists: _Lists, row: GivenRow, person: Enrollment | None, story: int | None, slot: int | None
 ) -> str:
-    """Return why the row's story cannot be given to its person, or ""."""
     if row.story_id in lists.newer:
         said = _("“%(story_id)s” was revised. Give “%(newer)s”.")
     elif story is None:

@@ -8,8 +8,6 @@ twice, or the worker was killed: one session at a time works on it (see ``annota
 resumes jobs that nobody works on. A job is tried three times at most.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator
@@ -77,7 +75,7 @@ def _recorded(study: Study, by: User | None, now: datetime, **told: Any) -> Stor
 def queue_import(
     *,
     study: Study,
-    file: File[bytes],
+    file: "File[bytes]",
     by: User | None,
     now: datetime,
     role: Story.Role = Story.Role.MAIN,

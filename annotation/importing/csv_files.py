@@ -1,7 +1,5 @@
 """Read CSV files with a header, as in RFC 4180; the header says which character separates the cells."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -85,7 +83,7 @@ class _Lines:
         self.problems = []
         return self.number + 1
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:

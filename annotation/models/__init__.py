@@ -12,23 +12,10 @@ from annotation.models.members import ApiToken, Invitation, Membership
 from annotation.models.reviews import Adjudication, ReviewItem, ReviewSample, SpotCheck, VoteExclusion
 from annotation.models.skips import Comment, Skip
 from annotation.models.stories import (
-    ImportProblem,
-    LintFinding,
-    Story,
-    StoryImport,
-    StoryRevision,
-    StoryWords,
-    Stratum,
+    ImportProblem, LintFinding, Story, StoryImport, StoryRevision, StoryWords, Stratum,
 )
 from annotation.models.studies import ConsentText, InstructionText, Study
 from annotation.models.votes import (
-    HELD,
-    LIVING,
-    UNANSWERED,
-    Answer,
-    Assignment,
-    SurplusReason,
-    Vote,
-    given_in,
+    HELD, LIVING, UNANSWERED, Answer, Assignment, SurplusReason, Vote, given_in,
 )
 from annotation.models.work_sessions import WorkSession

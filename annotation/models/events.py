@@ -1,7 +1,5 @@
 """The audit log; the alerts that wait to be sent or were sent, and the webhooks they go to."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
@@ -185,7 +183,7 @@ class Webhook(models.Model):
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
-    def due(self, now: datetime) -> AlertQuerySet:
+    def due(self, now: datetime) -> "AlertQuerySet":
         """Filter unsent alerts whose time has come and which no worker has leased."""
         free = Q(leased_until=None) | Q(leased_until__lte=now)
         return self.filter(free, sent_at=None, given_up_at=None, due_at__lte=now)

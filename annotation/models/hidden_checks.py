@@ -1,7 +1,5 @@
 """Hidden checks: accepted options for stories with known answers, and the graded results."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q
@@ -95,18 +93,18 @@ class CheckOption(ChosenOption):
 
 
 class CheckResultQuerySet(models.QuerySet["CheckResult"]):
-    def newest(self) -> CheckResultQuerySet:
+    def newest(self) -> "CheckResultQuerySet":
         """Filter results of the newest revision of each vote."""
         newer = Vote.objects.filter(
             assignment=OuterRef("vote__assignment"), revision__gt=OuterRef("vote__revision")
         )
         return self.filter(~Exists(newer))
 
-    def current(self) -> CheckResultQuerySet:
+    def current(self) -> "CheckResultQuerySet":
         """Filter results of the newest revision of each vote, by keys in use."""
         return self.newest().filter(key__state=CheckKey.State.IN_USE)
 
-    def of_person(self, enrollment: Enrollment) -> CheckResultQuerySet:
+    def of_person(self, enrollment: Enrollment) -> "CheckResultQuerySet":
         """Filter the annotator's results that count now: those since their last reinstatement.
 
         Leave out results of visits whose annotator's identity is only claimed.

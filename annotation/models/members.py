@@ -1,7 +1,5 @@
 """Members of studies with their roles, invitations, and the tokens with which programs act for them."""
 
-from __future__ import annotations
-
 import enum
 from datetime import datetime
 from typing import TypeAlias
@@ -56,7 +54,7 @@ class Membership(models.Model):
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
-    def open(self) -> InvitationQuerySet:
+    def open(self) -> "InvitationQuerySet":
         """Filter invitations that are neither accepted nor revoked, expired or not."""
         return self.filter(accepted_at=None, revoked_at=None)
 

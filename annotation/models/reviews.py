@@ -1,7 +1,5 @@
 """Researchers' decisions about votes and stories. They never change the votes or stories."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pgtrigger
@@ -19,11 +17,11 @@ from annotation.protocols.questions import LONGEST_WORDS, field_name
 
 
 class VoteExclusionQuerySet(models.QuerySet["VoteExclusion"]):
-    def in_force(self) -> VoteExclusionQuerySet:
+    def in_force(self) -> "VoteExclusionQuerySet":
         """Filter exclusions that nobody has lifted."""
         return self.filter(lifted_at=None)
 
-    def of_people(self) -> VoteExclusionQuerySet:
+    def of_people(self) -> "VoteExclusionQuerySet":
         """Filter exclusions of all an annotator's votes."""
         return self.filter(assignment=None)
 
@@ -126,7 +124,7 @@ class ReviewSample(models.Model):
 
 
 class ReviewItemQuerySet(models.QuerySet["ReviewItem"]):
-    def waiting(self) -> ReviewItemQuerySet:
+    def waiting(self) -> "ReviewItemQuerySet":
         """Filter items whose vote nobody has judged, in this sample or elsewhere."""
         decided = SpotCheck.objects.filter(vote__assignment=OuterRef("vote__assignment"))
         return self.filter(~Exists(decided))
@@ -184,7 +182,7 @@ class SpotCheck(models.Model):
 
 
 class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
-    def standing(self, *, until: datetime | None = None) -> AdjudicationQuerySet:
+    def standing(self, *, until: datetime | None = None) -> "AdjudicationQuerySet":
         """Filter the decisions that count, or did then: the newest about each story and each of its labels.
 
         Call it on decisions about stories, before any filter by what was decided.

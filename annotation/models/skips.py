@@ -1,7 +1,5 @@
 """Stories that annotators could not judge, and comments on those that they judged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pgtrigger
@@ -21,11 +19,11 @@ _WORDS_ARE_ONLY_ERASED = pgtrigger.Q(old__words__df=pgtrigger.F("new__words")) &
 
 
 class SkipQuerySet(models.QuerySet["Skip"]):
-    def in_force(self) -> SkipQuerySet:
+    def in_force(self) -> "SkipQuerySet":
         """Filter skips whose annotator has not voted on the story after all."""
         return self.filter(assignment__state=Assignment.State.SKIPPED)
 
-    def reported(self, study: Study) -> SkipQuerySet:
+    def reported(self, study: Study) -> "SkipQuerySet":
         """Filter skips of main stories that researchers see and releases tell.
 
         Leave out those of visits that a platform doubts, and of annotators whose votes are excluded.

@@ -1,7 +1,5 @@
 """Stories, their imports, and lint warnings about them; and the strata of a study’s design."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pgtrigger
@@ -84,16 +82,16 @@ _WORDS_OF_A_STORY = """
 
 
 class StoryQuerySet(models.QuerySet["Story"]):
-    def with_words(self, text: str) -> StoryQuerySet:
+    def with_words(self, text: str) -> "StoryQuerySet":
         """Filter the stories in which these words occur, written as for a search engine."""
         query = SearchQuery(text, config="english", search_type="websearch")
         return self.filter(searched__words=query)
 
-    def main(self) -> StoryQuerySet:
+    def main(self) -> "StoryQuerySet":
         """Filter the stories to be judged, without qualification stories and hidden checks."""
         return self.filter(role=Story.Role.MAIN)
 
-    def wanted(self) -> StoryQuerySet:
+    def wanted(self) -> "StoryQuerySet":
         """Filter the main stories that are to get all their votes: all but old versions."""
         return self.main().filter(is_old_version=False)
 

@@ -1,7 +1,5 @@
 """Studies and their consent texts."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pgtrigger
@@ -25,8 +23,6 @@ STORY_LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 
 
 class Study(models.Model):
-    """An annotation study."""
-
     class StratumField(models.TextChoices):
         """The stored columns that can divide items into strata."""
 
@@ -69,7 +65,7 @@ class Study(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     environment = models.CharField(max_length=20, choices=Environment, default=Environment.LIVE)
     gate = models.CharField(max_length=20, choices=Gate, default=Gate.MISSING)
-    qualified_through: models.ForeignKey[Study | None, Study | None] = optional(
+    qualified_through: "models.ForeignKey[Study | None, Study | None]" = optional(
         "self",
         "qualifies_for",
         help_text=_("Only people who are qualified in that study may take part in this one."),
@@ -230,7 +226,7 @@ class Study(models.Model):
     )
     intake_grouped_at = models.DateTimeField(null=True, blank=True, editable=False)
     consent_version = models.PositiveSmallIntegerField(default=0)
-    instructions: models.ForeignKey[InstructionText | None, InstructionText | None] = optional(
+    instructions: "models.ForeignKey[InstructionText | None, InstructionText | None]" = optional(
         "InstructionText", help_text=_("The study’s own instructions in force; empty: those of the protocol.")
     )
     serving_seed = models.PositiveBigIntegerField()

@@ -4,8 +4,6 @@ A foreign key that a unique constraint begins with has no index of its own (``db
 constraint's index serves, and every index makes each vote more expensive.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 
@@ -34,17 +32,17 @@ _OTHER_LOAD = refuse_if(
 )
 
 
-def seed_field(help_text: Any = "") -> models.PositiveIntegerField[int | None, int | None]:
+def seed_field(help_text: Any = "") -> "models.PositiveIntegerField[int | None, int | None]":
     """Return a field for a seed of ``annotation.ordering``; None if nothing was drawn."""
     return models.PositiveIntegerField(null=True, blank=True, help_text=help_text)
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
-    def living(self) -> AssignmentQuerySet:
+    def living(self) -> "AssignmentQuerySet":
         """Filter assignments that hold a slot: reserved, leased, or answered and counted or pending."""
         return self.filter(state__in=LIVING)
 
-    def lease_ran_out(self, now: datetime) -> AssignmentQuerySet:
+    def lease_ran_out(self, now: datetime) -> "AssignmentQuerySet":
         return self.filter(state__in=HELD, lease_expires_at__lte=now)
 
 
@@ -182,20 +180,20 @@ _COUNTS = Q(assignment__state=Assignment.State.SUBMITTED, surplus_reason=Surplus
 
 
 class VoteQuerySet(models.QuerySet["Vote"]):
-    def newest(self) -> VoteQuerySet:
+    def newest(self) -> "VoteQuerySet":
         """Filter the newest revision of each vote."""
         newer = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
         return self.filter(~Exists(newer))
 
-    def counted(self) -> VoteQuerySet:
+    def counted(self) -> "VoteQuerySet":
         """Filter the votes that the filter uses: the newest revision of each submitted assignment."""
         return self.newest().filter(_COUNTS, environment=F("assignment__story__study__environment"))
 
-    def uncounted(self) -> VoteQuerySet:
+    def uncounted(self) -> "VoteQuerySet":
         """Filter the votes that do not count, or not yet: the first revision of each."""
         return self.filter(~_COUNTS, revision=1)
 
-    def of_study(self, study: Study) -> VoteQuerySet:
+    def of_study(self, study: Study) -> "VoteQuerySet":
         return self.filter(assignment__story__study=study, assignment__story__role=Story.Role.MAIN)
 
 

@@ -1,20 +1,7 @@
 """The interface of a protocol: the form that annotators answer, and the facts about it that rules need.
 
-Everything here is a pure value. A protocol never reads the database, the request or the clock, so
-the same object serves the browser, the grading of a qualification round, the filter and the tests.
-
-A second protocol is one more module (or package) in ``annotation/protocols/`` with a ``PROTOCOL``
-in it; nothing else changes. Its questions may be
-
-* single choice with options of their own for every question (the validity protocol),
-* a scale of whole numbers with words at both ends (:class:`Scale`),
-* multiple choice whose options depend on the item (override :meth:`Question.options_for`),
-* a table of rows to label, one option per row (override :meth:`Question.rows_for`), whose options may be
-  the row's own,
-* several of its options (:class:`SeveralOf`), and the person's own words (:class:`Text`),
-* a table to which the person adds the rows (:class:`OpenTable`).
-
-All of them are stored alike: one answer per (question, row), holding the key of one option, or words.
+A protocol is a pure value: it never reads the database, the request or the clock. docs/protocols.md tells
+how to add one. All answers are stored alike: one per (question, row), with the key of an option, or words.
 """
 
 import abc

@@ -102,7 +102,6 @@ class Fields:
         return ""
 
     def optional_text(self, name: str, limit: int) -> str:
-        """Return an optional text, or ``""``."""
         value = self.data.get(name)
         if value is None or value == "":
             return ""

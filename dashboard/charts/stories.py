@@ -15,7 +15,6 @@ FEWEST = 20
 
 
 def verdicts(source: Source) -> Chart | None:
-    """Chart the verdicts on all stories. None without stories."""
     counts = source.document["verdicts"]
     stories = counts["stories"]
     if not stories:

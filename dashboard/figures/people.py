@@ -3,8 +3,6 @@
 The figures judge nobody; :mod:`dashboard.figures.flags` marks those that deserve a look.
 """
 
-from __future__ import annotations
-
 import heapq
 from array import array
 from collections import Counter, defaultdict
@@ -37,7 +35,7 @@ class _Compared:
 class _Person:
     """Counts of one participant's votes."""
 
-    seconds: array[float] = field(default_factory=lambda: array("d"))
+    seconds: "array[float]" = field(default_factory=lambda: array("d"))
     forms: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
     fastest: list[tuple[float, str]] = field(default_factory=list)
     """A heap of (minus the seconds, story id), the slowest of the fastest first."""
@@ -144,7 +142,7 @@ class _Totals:
     forms: Counter[tuple[Choice, ...]]
 
     @classmethod
-    def of(cls, people: Any) -> _Totals:
+    def of(cls, people: Any) -> "_Totals":
         people = list(people)
         seconds = np.concatenate([np.empty(0), *(np.frombuffer(person.seconds) for person in people)])
         return cls(
@@ -156,7 +154,7 @@ class _Totals:
         )
 
 
-def _described(name: str, person: _Person, totals: _Totals) -> dict[str, Any]:
+def _described(name: str, person: _Person, totals: "_Totals") -> dict[str, Any]:
     votes = len(person.seconds)
     # Of two forms handed in equally often the first in order, so that the same votes say the same.
     same_forms = sorted(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -33,7 +33,6 @@ RATINGS = {
 
 
 ALL_ANSWERS = "validity"
-"""The key of the row about whole votes."""
 
 
 def agreement_rows(study: Study, document: Mapping[str, Any]) -> list[dict[str, Any]]:

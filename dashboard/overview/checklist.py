@@ -151,7 +151,6 @@ def _try_mail() -> str:
 
 
 def _checks(study: Study) -> list[Step]:
-    """Return the step about hidden checks, if the study uses them."""
     if not study.check_every:
         return []
     text = _("Hidden checks with known answers, one in each %(every)s stories") % {"every": study.check_every}

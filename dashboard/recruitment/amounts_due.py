@@ -4,8 +4,6 @@ The table lists what each completion code is owed. Researchers match it with the
 no platform id has to leave the one table that holds them.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -177,7 +175,7 @@ def amount_paid_in_form(study: Study, who: str, amount: str) -> AmountsPaid:
     )
 
 
-def amounts_paid_in_table(study: Study, file: UploadedFile[bytes]) -> AmountsPaid:
+def amounts_paid_in_table(study: Study, file: "UploadedFile[bytes]") -> AmountsPaid:
     """Return the rows of a CSV file in which ``paid`` is filled in.
 
     Raise :class:`CannotPay` with the first invalid lines; the caller then records nothing.

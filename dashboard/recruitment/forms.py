@@ -1,7 +1,5 @@
 """Forms for campaigns, decisions about submissions, and payments; filters of lists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal
@@ -127,7 +125,7 @@ class CampaignForm(RowForm):
         return {*names, *platform_named(self.platform).unused_fields}
 
     @classmethod
-    def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> CampaignForm:
+    def of(cls, study: Study, *, platform: str, purpose: str, data: Any = None) -> "CampaignForm":
         """Return the form for a new campaign, filled with the published procedure and the study's pay."""
         is_test = purpose == Campaign.Purpose.TEST
         defaults = platform_named(platform).defaults
@@ -144,7 +142,7 @@ class CampaignForm(RowForm):
         return cls(data, study=study, platform=platform, purpose=purpose, initial=initial)
 
     @classmethod
-    def changing(cls, campaign: Campaign, *, data: Any = None) -> CampaignForm:
+    def changing(cls, campaign: Campaign, *, data: Any = None) -> "CampaignForm":
         """Return the form for a draft, filled with its settings."""
         return cls(
             data,

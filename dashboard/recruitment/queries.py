@@ -87,7 +87,6 @@ def _visits_of(study: Study) -> dict[int, Counter[str]]:
 
 
 def visits_by_state(campaign: Campaign) -> dict[str, int]:
-    """Count the campaign's visits by state."""
     return dict.fromkeys(WorkSession.State.values, 0) | counted(campaign.visits.all(), "session__state")
 
 
@@ -97,7 +96,6 @@ def ends_of(campaign: Campaign) -> list[tuple[str, int]]:
 
 
 def counted(rows: QuerySet[Any], field: str) -> dict[str, int]:
-    """Count rows by the values of a field."""
     return dict(rows.order_by().values_list(field).annotate(count=Count("pk")))
 
 
@@ -317,7 +315,6 @@ def _answers() -> QuerySet[Payment]:
 
 
 def _newest_below(found: QuerySet[Submission], last: int | None, size: int) -> list[Submission]:
-    """Return the newest ``size`` + 1 submissions below ``last``."""
     older = found if last is None else found.filter(pk__lt=last)
     return list(older.select_related("visit__session", "annotator").order_by("-pk")[: size + 1])
 

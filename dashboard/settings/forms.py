@@ -1,7 +1,5 @@
 """Forms to create, change and clone a study, and to upload its stories."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -81,7 +79,6 @@ def prose(
 
 
 def line(label: Any, longest: int, help_text: Any = "", **attrs: Any) -> forms.CharField:
-    """Return a field for a required text of one line."""
     widget = forms.TextInput(attrs=attrs)
     return forms.CharField(label=label, max_length=longest, help_text=help_text, widget=widget)
 
@@ -189,7 +186,7 @@ class NewStudyForm(SettingsForm):
     field_order = ("title", "slug", "environment")
 
     @classmethod
-    def of(cls, data: Any = None, *, consent: str) -> NewStudyForm:
+    def of(cls, data: Any = None, *, consent: str) -> "NewStudyForm":
         """Return the form filled with the defaults and this consent text."""
         usual = {name: value for name, value in usual_settings().items() if name in cls.base_fields}
         chosen = {"consent": consent, "test": SAMPLE_TEST, "environment": Environment.LIVE}
@@ -204,7 +201,6 @@ class NewStudyForm(SettingsForm):
 
 
 def filled_in(consent: str, contact: str) -> str:
-    """Fill the contact into a consent text."""
     return consent.replace("\r\n", "\n").replace("{contact}", contact)
 
 
@@ -268,7 +264,7 @@ class CloneForm(StudyForm):
 class _FileForm(StudyForm):
     most_mb: int
 
-    def clean_file(self) -> UploadedFile[Any]:
+    def clean_file(self) -> "UploadedFile[Any]":
         """Refuse a file that is too large."""
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > self.most_mb * 1_000_000:

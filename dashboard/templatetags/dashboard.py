@@ -33,7 +33,6 @@ register.filter("flag_title", flags.title)
 
 @register.inclusion_tag("dashboard/_menu.html", takes_context=True)
 def study_menu(context: RequestContext) -> dict[str, Any]:
-    """Return the menu of ``study`` for the reader of ``request``."""
     return menu(context["request"], context["study"])
 
 

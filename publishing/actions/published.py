@@ -126,7 +126,6 @@ def fail_deposit(*, deposit_id: int, error: errors.DestinationError, by: User | 
 def _moved(
     deposit: Deposit, state: Deposit.State, note: str = "", *, by: User | None, now: datetime, **values: Any
 ) -> Deposit:
-    """Bring a locked deposit into a state, with the values that belong to it alone, and log that."""
     of_other_states = {"failure": "", "done_at": None, "url": "", "manifest_sha256": ""}
     for name, value in (of_other_states | values | {"state": state}).items():
         setattr(deposit, name, value)

@@ -50,7 +50,6 @@ class Crowd:
     last_position: int = 0
 
     def add(self, person: str, served_at: datetime, position: int) -> None:
-        """Add a story that a person was served."""
         self.first[person] = min(served_at, self.first.get(person, served_at))
         self.last_position = max(position, self.last_position)
 

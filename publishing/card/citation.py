@@ -103,7 +103,6 @@ def split_name(creator: str) -> tuple[str, str]:
 
 
 def citation_cff(facts: ReleaseFacts) -> bytes:
-    """Return the CITATION.cff file of a release."""
     cited = citation(facts)
     document: dict[str, Any] = {
         "cff-version": "1.2.0",
@@ -129,7 +128,6 @@ def citation_cff(facts: ReleaseFacts) -> bytes:
 
 
 def read_citation(cff: bytes, *, slug: str) -> Citation:
-    """Read the citation from a CITATION.cff that :func:`citation_cff` wrote."""
     document = yaml.safe_load(cff)
     return Citation(
         slug=slug,

@@ -149,7 +149,6 @@ def _read(
     passed_over: Collection[str],
     value: Callable[[rows.Row], T],
 ) -> dict[str, T]:
-    """Read one value for each wanted id. ``value`` raises ``ValueError`` with what is wrong with a row."""
     found: dict[str, T] = {}
     first_line: dict[str, int] = {}
     problems = []

@@ -68,7 +68,6 @@ def _of_votes(votes: Document) -> Iterator[Table]:
 
 
 def markdown(found: Document) -> str:
-    """Return all tables in Markdown."""
     release = found["release"]
     parts = [REHEARSAL_WARNING] if release["environment"] == "rehearsal" else []
     parts.append(

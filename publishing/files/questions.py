@@ -78,7 +78,6 @@ def _by_turns(pairs: int) -> NDArray[np.int64]:
 
 
 def ask_stored(place: int, stories: pa.RecordBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Ask the question that the stories have at this place."""
     import pyarrow.compute as pc
 
     asked = pc.list_element(stories["questions"], place)

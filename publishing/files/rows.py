@@ -316,7 +316,6 @@ def layout_for(protocol_name: str) -> Layout:
 
 
 def config_path(config: str) -> str:
-    """Return the path of a config's rows."""
     return f"{config}/test.jsonl"
 
 

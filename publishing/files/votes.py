@@ -1,7 +1,5 @@
 """The file of votes and its Parquet copy, written from columns."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -33,7 +31,7 @@ class VotesFile:
     @contextmanager
     def open(
         cls, writer: DirectoryWriter, questions: Sequence[str], scales: Collection[str] = ()
-    ) -> Iterator[VotesFile]:
+    ) -> "Iterator[VotesFile]":
         """Open the file and its copy, which are durable when the block ends.
 
         The copy is made again from the file if the fields of the answers are not the questions themselves.
@@ -46,7 +44,6 @@ class VotesFile:
             write_copy(writer, VOTES_PATH, votes.columns())
 
     def write(self, chunk: Chunk) -> None:
-        """Write the votes of a chunk."""
         import pyarrow as pa
 
         if not len(chunk.form):

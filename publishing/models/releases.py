@@ -3,8 +3,6 @@
 The directory is what is published; these rows record that it is, what is in it, and where copies are.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pgtrigger
@@ -35,23 +33,22 @@ def _until_published(name: str) -> pgtrigger.Trigger:
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
-    def locked(self) -> ReleaseQuerySet:
+    def locked(self) -> "ReleaseQuerySet":
         """Lock the rows until the end of the transaction, with their studies loaded but not locked."""
         return self.select_for_update(of=("self",), no_key=True).select_related("study")
 
-    def published(self) -> ReleaseQuerySet:
-        """Return published releases."""
+    def published(self) -> "ReleaseQuerySet":
         return self.filter(state=Release.State.PUBLISHED)
 
-    def of_people(self) -> ReleaseQuerySet:
+    def of_people(self) -> "ReleaseQuerySet":
         """Leave out test runs, whose votes are not data."""
         return self.exclude(environment=Environment.REHEARSAL)
 
-    def not_withdrawn(self) -> ReleaseQuerySet:
+    def not_withdrawn(self) -> "ReleaseQuerySet":
         """Return published releases without a withdrawal."""
         return self.published().filter(withdrawal=None)
 
-    def unfinished(self) -> ReleaseQuerySet:
+    def unfinished(self) -> "ReleaseQuerySet":
         """Return releases that are waiting for a worker or being built."""
         return self.filter(state__in=UNFINISHED)
 
@@ -179,7 +176,7 @@ class Release(models.Model):
         return f"{self.study.slug}-{self.number}{'-withdrawn' if self.withdrawn else ''}"
 
     @property
-    def withdrawn(self) -> Withdrawal | None:
+    def withdrawn(self) -> "Withdrawal | None":
         """The withdrawal, or None. Runs a query unless ``select_related`` loaded it."""
         return getattr(self, "withdrawal", None)
 
@@ -282,11 +279,11 @@ class Withdrawal(models.Model):
 
 
 class DepositQuerySet(models.QuerySet["Deposit"]):
-    def public(self) -> DepositQuerySet:
+    def public(self) -> "DepositQuerySet":
         """Return completed deposits that everybody can read."""
         return self.filter(state=Deposit.State.DONE, public=True)
 
-    def started_or_done(self) -> DepositQuerySet:
+    def started_or_done(self) -> "DepositQuerySet":
         """Return deposits that are complete or being uploaded."""
         return self.filter(state__in=[Deposit.State.UPLOADING, Deposit.State.DONE])
 

@@ -1,7 +1,5 @@
 """Data statements, plans, and the samples of human baselines."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -18,7 +16,7 @@ from publishing.models.releases import Release
 
 
 class DataStatementQuerySet(models.QuerySet["DataStatement"]):
-    def of(self, study: Study, *, at: datetime) -> DataStatement | None:
+    def of(self, study: Study, *, at: datetime) -> "DataStatement | None":
         """Return the version in force at a moment, or None."""
         return self.filter(study=study, written_at__lte=at).order_by("-version").first()
 

@@ -28,7 +28,6 @@ class DistinctStrings:
         self._pending = array("q")
 
     def add(self, text: str) -> None:
-        """Add a string."""
         self._pending.append(hash(text))
         if len(self._pending) >= _PENDING and len(self._pending) >= len(self._hashes):
             self.hashes()
@@ -43,7 +42,6 @@ class DistinctStrings:
 
 
 def count_together(sets: Iterable[DistinctStrings]) -> int:
-    """Count the distinct strings in all the sets together."""
     return len(np.unique(np.concatenate([np.empty(0, np.int64), *(found.hashes() for found in sets)])))
 
 
@@ -57,7 +55,6 @@ class FirstOfEach:
         self._seen: set[str] | None = set() if rule.one_of_each else None
 
     def __call__(self, verdict: Verdict, story: ReleasedStory) -> Verdict:
-        """Return the verdict, or that the story is a duplicate."""
         if self._seen is None or verdict.outcome is not Outcome.KEPT:
             return verdict
         text, known = story.text_hash[:16], len(self._seen)

@@ -85,7 +85,6 @@ def rounded(value: float | None) -> float | None:
 
 
 def rounded_bounds(bounds: Sequence[float] | None) -> list[float | None] | None:
-    """Round the bounds of an interval, if there is one."""
     return None if bounds is None else [rounded(bound) for bound in bounds]
 
 

@@ -80,7 +80,6 @@ class CheckedRelease:
             self.shown.append(Finding(check, file, line, problem))
 
     def count(self, check: str, file: str | None = None) -> int:
-        """Count the findings of one check, in one file or in all."""
         return sum(
             count for (name, where), count in self._counts.items() if name == check and file in (None, where)
         )

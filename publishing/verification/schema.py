@@ -164,7 +164,6 @@ _VALUES: dict[str, Shape] = {
 
 
 def _shape(columns: Iterable[str], reason: Shape = _REASON) -> dict[str, Shape]:
-    """Return the shape of the rows with these columns."""
     return {name: reason if name == "reason" else _VALUES[name] for name in columns}
 
 

@@ -36,7 +36,6 @@ a model that is fitted step by step have four, and may end at another last one."
 
 
 def check_counts(release: CheckedRelease, found: Recomputation) -> None:
-    """Check the counts of ``release.json``."""
     for problem in differences(found.description.document["counts"], found.tally.counts(), "counts"):
         release.report(COUNTS, RELEASE_JSON, problem)
 

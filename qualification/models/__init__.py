@@ -2,13 +2,5 @@
 
 from qualification.models.attempts import Attempt, AttemptAnswer, PracticeAnswer
 from qualification.models.rounds import (
-    TESTS,
-    AcceptableOption,
-    AnswerKey,
-    ExpertAnswer,
-    ExpertReview,
-    KeyReader,
-    KeyReason,
-    Round,
-    RoundStory,
+    TESTS, AcceptableOption, AnswerKey, ExpertAnswer, ExpertReview, KeyReader, KeyReason, Round, RoundStory,
 )

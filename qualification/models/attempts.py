@@ -1,7 +1,5 @@
 """Annotators' attempts at a round with their answers, and their answers in practice."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.db import models
 from django.db.models import F, Q
@@ -21,11 +19,11 @@ from qualification.models.triggers import (
 
 
 class AttemptQuerySet(models.QuerySet["Attempt"]):
-    def standing(self) -> AttemptQuerySet:
+    def standing(self) -> "AttemptQuerySet":
         """Exclude void attempts."""
         return self.exclude(state=Attempt.State.VOID)
 
-    def to_be_paid(self) -> AttemptQuerySet:
+    def to_be_paid(self) -> "AttemptQuerySet":
         """Return the attempts that the annotator handed in, void ones included."""
         return self.filter(was_theirs=True, submitted_at__isnull=False)
 

@@ -1,7 +1,5 @@
 """Rounds of stories, experts' answers, and answer keys."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -28,12 +26,11 @@ from qualification.rules import LONGEST_WHY
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
-    def active_in(self, study: Study) -> RoundQuerySet:
+    def active_in(self, study: Study) -> "RoundQuerySet":
         """Return the active rounds of the study's test, by number."""
         return self.filter(study=study, kind__in=TESTS, state=Round.State.ACTIVE).order_by("number")
 
-    def practice_in(self, study: Study) -> Round | None:
-        """Return the study's open practice round, or None."""
+    def practice_in(self, study: Study) -> "Round | None":
         return self.exclude(kind__in=TESTS).filter(study=study, state=Round.State.ACTIVE).first()
 
 
@@ -150,7 +147,7 @@ class RoundStory(models.Model):
 
 
 class ExpertReviewQuerySet(models.QuerySet["ExpertReview"]):
-    def pending(self) -> ExpertReviewQuerySet:
+    def pending(self) -> "ExpertReviewQuerySet":
         """Filter the reviews whose expert has still to answer."""
         return self.filter(handed_in_at=None, dismissed_at=None)
 
@@ -194,7 +191,7 @@ class ExpertReview(models.Model):
 
 
 class ExpertAnswerQuerySet(models.QuerySet["ExpertAnswer"]):
-    def revealed(self) -> ExpertAnswerQuerySet:
+    def revealed(self) -> "ExpertAnswerQuerySet":
         """Return the revealed answers, which everybody with the right may read."""
         return self.filter(review__handed_in_at__isnull=False, review__round__revealed_at__isnull=False)
 

@@ -33,5 +33,4 @@ def earnings(enrollment: Enrollment, work: WorkSoFar | None) -> Earnings | None:
 
 @register.simple_tag
 def offers_practice(study: Study) -> Round | None:
-    """Return the study's open practice round, or None."""
     return Round.objects.practice_in(study)

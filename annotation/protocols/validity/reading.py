@@ -7,13 +7,7 @@ The fields of each row say what it is, so a file may mix them:
 * ``id``: one of the two rows that the generator writes for a story, ``<id>_aware`` and ``<id>_action``;
 * ``output``: a raw completion, holding three stories.
 
-In CSV the columns are these fields; ``entities``, ``questions`` and the predictions are JSON in a cell,
-or the entities have a column each (``Person X``, ``Person Y``, ``Object Z`` …). May be left out:
-``core_id`` (the story's id without ``_sev1`` … ``_sev3``), ``story`` (the two sentences joined),
-``story_prompt_example``, the severity, the generator's model and the predictions.
-
-Surrounding white space is removed and nothing else is changed. Fields that no story needs are passed
-over or refused as :data:`annotation.protocols.fields.IGNORED` says.
+docs/importing.md has the fields. White space around them is removed, and nothing else is changed.
 """
 
 from collections.abc import Iterable, Iterator

@@ -59,7 +59,6 @@ class Asked:
 
 
 def read_story(fields: Fields) -> StoryRow | None:
-    """Read the story of a *story-data* row."""
     story_id = fields.identifier("story_id")
     core_id = core_of(story_id) if fields.data.get("core_id") in (None, "") else fields.identifier("core_id")
     provenance = read_provenance(fields, severity="severity_original", model="story_generator_model")

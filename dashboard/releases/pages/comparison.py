@@ -177,7 +177,6 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
 
 
 def _settings(release: Release) -> dict[str, Any]:
-    """Return a release's settings by their labels."""
     return {
         _("Filter"): release.filter_title,
         _("Votes per story"): release.votes_told,
@@ -190,7 +189,6 @@ def _settings(release: Release) -> dict[str, Any]:
 
 
 def _counts(release: Release) -> dict[str, Any]:
-    """Return a release's counts by their labels."""
     return {
         _("Stories"): release.stories,
         _("Kept"): release.kept,

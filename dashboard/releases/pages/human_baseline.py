@@ -1,7 +1,5 @@
 """The human baseline: draw a release's questions into a study, and show people's accuracy."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 
@@ -187,7 +185,7 @@ class BaselineForm(StudyForm):
     )
 
     @classmethod
-    def of(cls, release: Release, data: Any = None) -> BaselineForm:
+    def of(cls, release: Release, data: Any = None) -> "BaselineForm":
         """Return the form for a sample of this release, filled with the usual values."""
         study = release.study
         usual = {

@@ -1,7 +1,5 @@
 """Alerts of a study: what a member is mailed about, hours that count as stalled, and webhooks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
@@ -120,7 +118,7 @@ def _page(
     study: Study,
     *,
     mails: MailsForm | None = None,
-    hours: forms.ModelForm[Study] | None = None,
+    hours: "forms.ModelForm[Study] | None" = None,
     webhook: WebhookForm | None = None,
     made: Webhook | None = None,
 ) -> HttpResponse:
