@@ -84,11 +84,11 @@ schema: ## regenerate docs/openapi.yaml; a test compares it with the code
 	$(NO_SERVERS) $(RUN)/python manage.py spectacular --file docs/openapi.yaml --validate --fail-on-warn
 
 lock: ## compile requirements/*.in; ARGS=--upgrade for newer versions
-	@bash scripts/setup.sh dev
+	@bash scripts/setup.sh installer
 	cd requirements && for name in installer base dev; do $(UV_COMPILE) $(ARGS) $$name.in -o $$name.txt || exit 1; done
 
 audit: ## look for known vulnerabilities of what is pinned; needs the network (docs/security.md)
-	@bash scripts/setup.sh dev
+	@bash scripts/setup.sh installer
 	$(RUN)/uv tool run --from pip-audit==2.10.1 pip-audit --require-hashes --disable-pip $(ARGS) \
 		-r requirements/installer.txt -r requirements/base.txt -r requirements/dev.txt
 

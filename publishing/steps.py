@@ -1,8 +1,9 @@
 """The steps of a build and the reports about them. Pure."""
 
 import enum
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Sized
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -37,9 +38,9 @@ def reported(chunks: Iterable[Rows], report: Report, stage: Stage, total: int | 
         report(stage, done, total)
 
 
-def ahead(items: Iterator[Item]) -> Generator[Item]:
-    """Yield the items unchanged, each next one made in a thread while the one before is used."""
-    with ThreadPoolExecutor(1) as thread:
+def ahead(items: Generator[Item]) -> Generator[Item]:
+    """Yield the items, none of them None, each next one made in a thread while the one before is used."""
+    with closing(items), ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:
             coming = thread.submit(next, items, None)

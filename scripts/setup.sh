@@ -2,6 +2,7 @@
 # Install what a command needs, unless it is installed already:
 #   setup.sh base      the virtual environment .venv with the packages that tomannot needs
 #   setup.sh dev       the same, with the packages that tests and checks need
+#   setup.sh installer uv, which compiles and audits requirements
 #   setup.sh browser   a Chromium for the browser tests
 #   setup.sh checker   SPIN and a C compiler, which check the model of the slot protocol
 #   setup.sh servers   nginx, PgBouncer, Caddy and a C compiler, for the tests of several machines and of proxies
@@ -43,9 +44,9 @@ with_pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check
 
 with_uv() { # in seconds, where pip takes minutes
   with_pip requirements/installer.txt || return 1
-  # uv does not read pip's settings. These two say where packages are; with others pip has to do it.
+  # uv does not read pip's settings. These say where packages are; with others pip has to do it.
   local index=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null)}
-  UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$index} UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} \
+  UV_NO_INDEX=${PIP_NO_INDEX:-} UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$index} UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} \
     .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r "$1"
 }
 
@@ -119,8 +120,9 @@ ensure_servers() {
 
 case "${1:-}" in
   base | dev) make_environment; install "$1" ;;
+  installer) make_environment; with_pip requirements/installer.txt ;;
   browser) ensure_browser ;;
   checker) ensure_checker ;;
   servers) ensure_servers ;;
-  *) stop "usage: scripts/setup.sh base|dev|browser|checker|servers" ;;
+  *) stop "usage: scripts/setup.sh base|dev|installer|browser|checker|servers" ;;
 esac

@@ -357,7 +357,6 @@ def _move(
     subject: str = "",
     note: str = "",
 ) -> Enrollment:
-    """Set the state of a locked enrollment, and record the event."""
     enrollment.state = target
     enrollment.state_changed_at = now
     if target != Enrollment.State.SUSPENDED:

@@ -241,7 +241,6 @@ def _named(row: StoryRow) -> str:
 def _new_rows(
     study: Study, role: str, batch: list[StoryRow], problems: _Problems
 ) -> tuple[list[StoryRow], int]:
-    """Return the rows of a batch that are new to the study, and the number of known ones."""
     known = Story.objects.filter(study=study, story_id__in=[row.story_id for row in batch])
     facts = known.values_list("story_id", "content_hash", "role")
     stored = {story_id: (content_hash, stored_role) for story_id, content_hash, stored_role in facts}

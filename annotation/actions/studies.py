@@ -50,6 +50,8 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
     if Study.objects.filter(slug=slug).exists():
         raise StudyExists(f"There is a study “{slug}” already. Choose another slug.")
     chosen = {"qualification_required": True, **usual_settings(), **settings}
+    if unknown := chosen.keys() - {"qualification_required", *SETTINGS}:
+        raise InvalidStudy(problems=dict.fromkeys(sorted(unknown), "There is no such setting."))
     try:
         protocol = get_protocol(chosen.pop("protocol"))
     except UnknownProtocol as error:

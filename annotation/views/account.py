@@ -168,7 +168,6 @@ def forget(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def _form_of(request: HttpRequest, vote: Vote) -> dict[str, Any]:
-    """Return the vote with the revision that the form shows, and the name of the form's draft."""
     revision = number_in(request.POST.get("revision")) or vote.revision
     return {"vote": vote, "revision": revision, "draft": f"change.{vote.assignment_id}.{revision}"}
 

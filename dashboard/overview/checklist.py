@@ -114,7 +114,6 @@ def _of_real_studies(study: Study) -> list[Step]:
 
 
 def _design(study: Study) -> list[Step]:
-    """Return a step if the loads of the study's design do not come out exactly."""
     strata = [each for each in fill_of_strata(study) if each.load]
     if fills_exactly([each.participants for each in strata]):
         return []

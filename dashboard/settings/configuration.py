@@ -199,7 +199,6 @@ class Reader:
         return {} if None in wrong else {name: said for name, said in given.items() if name not in wrong}
 
     def _path(self, where: str, named: str) -> Path | None:
-        """Return the path of a file in the folder, or None, with a problem, if there is none."""
         if self._folder is None:
             mend = "Give its content in its place."
             if where == "stories":

@@ -174,7 +174,6 @@ def story_page(study: Study, search: Search, *, size: int = PAGE, backwards: boo
 
 
 def _disagreeing(study: Study, rows: Sequence[ListedStory]) -> list[ListedStory]:
-    """Return the rows whose text has stories that are kept and stories that are dropped."""
     texts = {row.story.text_hash for row in rows}
     outcomes: dict[str, set[Outcome]] = defaultdict(set)
     for same in listed(study, [*Story.objects.filter(study=study, text_hash__in=texts).main()]):

@@ -147,7 +147,6 @@ def _votes(stories: Iterable[int], since: datetime | None) -> QuerySet[Any, Any]
 
 
 def _by_story(votes: list[dict[str, Any]], stories: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Yield the votes by story, each with its story's id and whether a newer one has replaced it."""
     places = {number: place for place, number in enumerate(stories)}
     newest: dict[int, int] = {}
     for vote in votes:

@@ -165,7 +165,7 @@ def content_type(path: str) -> str:
     return _CONTENT_TYPES.get(Path(path).suffix, "application/octet-stream")
 
 
-def verify(directory: Path, manifest_sha256: str = "") -> tuple[list[FileFacts], str]:
+def verify(directory: Path, manifest_sha256: str | None = None) -> tuple[list[FileFacts], str]:
     """Return the files of a complete directory and the SHA-256 of its MANIFEST.
 
     Raise :class:`~publishing.errors.BrokenDirectory` if MANIFEST is missing, unreadable or not the one with
@@ -173,14 +173,17 @@ def verify(directory: Path, manifest_sha256: str = "") -> tuple[list[FileFacts],
     """
     expected = read_manifest(directory)
     for path, problem in differences(directory, expected):
+        if problem == EMPTY:
+            continue  # it changes no file, and a volume may have one
         raise BrokenDirectory(f"{directory}: {path} {problem}")
     found = file_facts(directory, MANIFEST).sha256
-    if manifest_sha256 not in ("", found):
-        raise BrokenDirectory(
-            f"{directory}: MANIFEST is not the one that was published. Restore the directory from a backup."
-        )
+    if manifest_sha256 not in (None, found):
+        raise BrokenDirectory(f"{directory}: MANIFEST is not the one that was published.")
     sizes = {path: (directory / path).stat().st_size for path in sorted(expected)}
     return [FileFacts(path, size, expected[path]) for path, size in sizes.items()], found
+
+
+EMPTY = "is an empty directory. A release contains only files."
 
 
 def differences(
@@ -188,8 +191,8 @@ def differences(
 ) -> Iterator[tuple[str, str]]:
     """Yield the path of everything that is not as MANIFEST says, and what is wrong with it ("is a link …").
 
-    ``expected`` has the SHA-256 of each file; ``besides`` names what may be in the directory, too. Links are
-    not followed.
+    ``expected`` has the SHA-256 of each file; ``besides`` names what may be in the directory, too; the name
+    of a folder ends with a slash. Links are not followed.
     """
     present = set()
     for path, problem in _walked(directory, besides):
@@ -211,9 +214,9 @@ def _walked(directory: Path, besides: Collection[str]) -> Iterator[tuple[str, st
     for folder, folders, names in os.walk(directory):
         inside = Path(folder).relative_to(directory)
         if not (folders or names):
-            yield inside.as_posix(), "is an empty directory. A release contains only files."
+            yield inside.as_posix(), EMPTY
         if Path(folder) == directory:
-            folders[:] = [name for name in folders if name not in besides]
+            folders[:] = [name for name in folders if f"{name}/" not in besides]
             names = [name for name in names if name not in besides]
         for name in sorted((*folders, *names)):
             place, path = Path(folder) / name, (inside / name).as_posix()

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -56,8 +56,9 @@ def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) 
 def copied(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> Iterator[pa.RecordBatch]:
     """Add the Parquet copy like :func:`write_copy`, and yield each block of rows that is in it."""
     schema = schema_of(columns)
-    with _opened(writer, path, schema) as copy:
-        for batch in ahead(batches(writer.directory / path, schema)):
+    found = ahead(batches(writer.directory / path, schema))
+    with _opened(writer, path, schema) as copy, closing(found):
+        for batch in found:
             copy.write_batch(batch)
             yield batch
 
@@ -149,7 +150,7 @@ def _arrow(kind: Type) -> pa.DataType:
     return pa.type_for_alias(_ARROW[kind])
 
 
-def batches(source: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(source: Path, schema: pa.Schema) -> Generator[pa.RecordBatch]:
     """Yield the rows of a JSON Lines file in this schema. Raise like :func:`write_copy`."""
     import pyarrow as pa
     import pyarrow.json as pa_json

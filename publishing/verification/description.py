@@ -116,6 +116,9 @@ def read(release: CheckedRelease) -> Description | None:
         else one
         for one in asked
     ]
+    if isinstance(document["statement"], dict):  # older versions did not ask for every item
+        items = (item.name for item in fields(Statement))
+        document["statement"] = dict.fromkeys(items, "") | document["statement"]
     problem = misfit({**document, "questions": full if asked else document["questions"]}, _DOCUMENT)
     if not problem and not document["questions"]:
         problem = "questions is empty."

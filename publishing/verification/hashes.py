@@ -12,7 +12,7 @@ from publishing.results import per_item
 from publishing.verification.release import CheckedRelease, Description
 
 CHECK = "hashes"
-FROM_A_HUB = {".cache", ".gitattributes"}
+FROM_A_HUB = {".cache/", ".gitattributes"}
 """What a hub's client adds to a copy of a release."""
 _NAMED_ELSEWHERE = re.compile(
     r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md|baseline/(votes\.jsonl|accuracy\.json)"
@@ -29,8 +29,11 @@ def check(release: CheckedRelease) -> dict[str, str]:
         return {}
     for path, problem in differences(release.directory, expected, besides=FROM_A_HUB):
         release.report(CHECK, path, f"It {problem}")
-    for added in sorted(FROM_A_HUB.intersection(os.listdir(release.directory))):
-        release.skip(f"{added} was not checked: it comes from a hub and is not part of the release.")
+    present = {one.name + "/" * one.is_dir() for one in os.scandir(release.directory)}
+    for added in sorted(FROM_A_HUB & present):
+        release.skip(
+            f"{added.rstrip('/')} was not checked: it comes from a hub and is not part of the release."
+        )
     if list(expected) != sorted(expected):
         release.report(CHECK, MANIFEST, "The paths are not in order.")
     return expected

@@ -180,7 +180,6 @@ def send_mail(
 
 
 def _enrollments(identity: PlatformIdentity | None, enrollment_id: int | None) -> list[Enrollment]:
-    """Return the one enrollment that a mail is about, or all that go on for the person."""
     if enrollment_id is not None:
         return [Enrollment.objects.select_related("study").get(pk=enrollment_id)]
     if identity is None:

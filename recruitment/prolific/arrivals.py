@@ -59,7 +59,6 @@ def study_address(entry_url: str) -> str:
 
 
 def participants_site(api: str) -> str:
-    """Return the participants' site: Prolific's, or that of a double."""
     return PARTICIPANTS_SITE if api.rstrip("/") == API else api.rstrip("/")
 
 

@@ -102,7 +102,7 @@ def test_several_lists_reach_those_who_have_not_agreed_yet() -> None:
     assert actions.give_items(study=study, rows=rows, by=None, now=NOW) == 2
     assert waiting_for(one) == set(ids(0, 2))
     assert waiting_for(two) == set(ids(1, 3))
-    with pytest.raises(InvalidStudy, match="Take back"):
+    with pytest.raises(InvalidStudy, match="Withdraw the assigned"):
         actions.change_study(study=study, changes={"votes_per_story": 2}, by=None, now=NOW)
     with pytest.raises(InvalidStudy, match="given by name"):
         actions.set_design(
@@ -126,7 +126,7 @@ def test_an_address_names_a_person_too() -> None:
     PlatformIdentity.objects.filter(annotator=annotator).update(confirmed_at=None)
     shown = Event.objects.filter(type=Event.Type.IDENTITY_SHOWN, enrollment=person)
     assert shown.count() == 1
-    with pytest.raises(InvalidInput, match="no confirmed address"):
+    with pytest.raises(InvalidInput, match="nor a confirmed address"):
         give(study, "ada@example.org", ids(0))
     PlatformIdentity.objects.filter(annotator=annotator).update(confirmed_at=NOW)
     with pytest.raises(InvalidInput, match="unknown"):

@@ -100,7 +100,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define LATE_VOTE_IS_STORED 17       /* store_vote in serving._record */
 #define LATE_VOTE_MARKS_FULL 18      /* mark_full in serving._take_slot_again */
 #define SKIP_FREES_STORY 19          /* mark_free in skips.skip_story */
-#define SKIP_IS_NOT_PAID_TWICE 20    /* is_credited_skip in votes._complete */
+#define SKIP_IS_NOT_PAID_TWICE 20    /* skip.credited in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
 #define EXCLUSION_ENDS_LEASE 22      /* let_go_of in exclusions.exclude_annotator */
 #define EXCLUSION_FREES_STORY 23     /* mark_free in exclusions.stop_counting */

@@ -3,7 +3,7 @@
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_stories_are_the_same_however_many_are_fetched_at_once(
     assert (sum(unread), len(unread)) == (len(expected), -(-len(expected) // at_once))
 
 
-def numbers(made: list[int], *, last: int) -> Iterator[int]:
+def numbers(made: list[int], *, last: int) -> Generator[int]:
     for number in range(last):
         made.append(number)
         yield number

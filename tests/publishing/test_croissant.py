@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict
 
 
 def no_network(*_: object) -> None:
-    raise RuntimeError("the network was used")
+    if threading.current_thread().name != "slots":  # a download of an earlier test, which renews its slot
+        raise RuntimeError("the network was used")
+    raise ConnectionRefusedError
 
 
 def read(place: Path) -> tuple[dict[str, Any], str]:

@@ -68,7 +68,7 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "3 people consented to take part" in card
     assert "3 people completed a qualification test, and 3 of 3" in card
-    assert "Passing took 8 of 8 acceptable answers. Only those who passed could vote." in card
+    assert "The pass mark was 8 of 8 acceptable answers. Only those who passed could vote." in card
 
 
 def test_what_is_recorded_is_what_is_on_disk(release: Release) -> None:

@@ -89,4 +89,4 @@ def test_researchers_check_a_code_on_a_page(link: JoinLink, admin_client: Client
     assert "It belongs to this participant." in said(code=code, participant=PARTICIPANT)
     assert "It does not belong to this participant." in said(code=code, participant="another")
     assert "This is not a completion code of this study." in said(code="AAAAA-AAAAA")
-    assert "This is not a completion code of this study." in said(code="")
+    assert admin_client.post(url, {"code": ""}).status_code == 422

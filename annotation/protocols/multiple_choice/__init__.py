@@ -170,7 +170,6 @@ class MultipleChoiceProtocol(Protocol):
 
 
 def key_of(label: str) -> str:
-    """Return the option key of a choice's label: ``a`` for ``A``."""
     return label.lower()
 
 

@@ -224,7 +224,6 @@ def _check_flat_fields(fields: Fields, asked: Asked) -> None:
 
 
 def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:
-    """Refuse two equal actions, which leave nothing to choose."""
     if asked.action_unaware and _bare(asked.action_unaware) == _bare(asked.action_aware):
         remedy = "Give the action of somebody who knows, another one."
         fields.refuse(field, "The two actions are the same.", remedy)

@@ -296,7 +296,6 @@ def expert_story(request: HttpRequest, study: Study, number: int, position: int)
 
 
 def _own(request: HttpRequest, study: Study, number: int) -> ExpertReview | None:
-    """Return the reader's own review of the round, or None if they were not asked or are dismissed."""
     round = get_object_or_404(Round, study=study, number=number)
     review = review_of(round, signed_in(request))
     return None if review is None or review.dismissed_at else review

@@ -133,7 +133,6 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
-    """Create the study. Return None, with errors in the form, if it was refused."""
     with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings["title"])
         try:

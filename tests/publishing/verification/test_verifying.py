@@ -126,6 +126,12 @@ def test_the_line_is_named(place: Path) -> None:
     assert found[0].startswith(f"schema: {VOTES}:5: ")
 
 
+def test_a_release_from_before_an_item_of_the_statement_is_checked_all_the_same(place: Path) -> None:
+    edit_document("release.json", lambda document: document["statement"].pop("ethics"))(place)
+    seal(place)
+    assert "schema" not in [one.check for one in check_release(place).shown]
+
+
 def test_a_release_from_before_questions_were_recorded_is_told_plainly(place: Path) -> None:
     def age(document: dict[str, object]) -> None:
         del document["questions"]
