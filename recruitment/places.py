@@ -1,4 +1,4 @@
-"""Places of campaigns: votes that they are for, which are free, and who still finds a story. Reads only."""
+"""Places of campaigns: how many are wanted and free, and who still finds a story. Reads only."""
 
 import math
 from collections import Counter

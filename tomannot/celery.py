@@ -71,7 +71,7 @@ class Job:
             app.send_task(self.task, args=[*self.args])
         except OperationalError as error:
             caches["shared"].delete(self.key)
-            logger.warning("%s could not be asked for: %s", self.task, error)
+            logger.warning("%s could not be queued: %s", self.task, error)
             return False
         return True
 

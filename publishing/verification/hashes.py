@@ -13,7 +13,7 @@ from publishing.verification.release import CheckedRelease, Description
 
 CHECK = "hashes"
 FROM_A_HUB = {".cache/", ".gitattributes"}
-"""What a hub's client adds to a copy of a release."""
+"""Names that a hub's client adds to a copy of a release; a folder's ends with a slash."""
 _NAMED_ELSEWHERE = re.compile(
     r"figures/[a-z0-9-]+\.svg|instrument/[A-Za-z0-9-]+\.md|baseline/(votes\.jsonl|accuracy\.json)"
 )

@@ -127,7 +127,7 @@ def test_a_broker_that_takes_nothing_is_asked_again(
     monkeypatch.setattr(app, "send_task", refuse)
     client.force_login(ensure_researcher(username="boss", password="a long enough password"))
     assert client.get("/studies/figures/").status_code == 200
-    assert "could not be asked for: Connection refused" in caplog.text
+    assert "could not be queued: Connection refused" in caplog.text
     assert store.refreshed(study, now=timezone.now()) == (None, False)
     monkeypatch.setattr(app, "send_task", lambda name, args: sent.append(args))
     assert store.refreshed(study, now=timezone.now()) == (None, True)
