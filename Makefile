@@ -59,7 +59,7 @@ types: setup
 	@$(NO_SERVERS) $(RUN)/mypy --num-workers 2 . || $(NO_SERVERS) $(RUN)/mypy .
 
 templates: setup
-	$(RUN)/djlint --quiet --check --lint templates
+	$(RUN)/djlint --check --lint templates
 
 imports: setup
 	$(RUN)/lint-imports
