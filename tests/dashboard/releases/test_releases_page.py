@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
@@ -21,9 +22,9 @@ from publishing.facts import Statement
 from publishing.models import Release, Withdrawal
 from publishing.progress import Reporter
 from publishing.steps import Stage
-from tests.dashboard.releases.conftest import WHY, withdrawn, words
+from tests.dashboard.releases.conftest import FORMS, WHY, withdrawn, words
 from tests.dashboard.test_roles import client_of, user
-from tests.publishing.support import published
+from tests.publishing.support import judged_study, published
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("client")]
 
@@ -165,6 +166,18 @@ def test_a_release_is_withdrawn_for_good_with_a_reason(two: tuple[Release, Relea
     assert download.status_code == 200
     assert "pilot-1-withdrawn.tar" in download["Content-Disposition"]
     assert {*Release.objects.not_withdrawn()} == {second, asked}
+
+
+def test_the_first_release_of_a_closed_study_warns_before_it_deletes_answers(
+    releases_root: Path, boss: Client
+) -> None:
+    study = judged_study("pilot", FORMS, intake_questions=["age"])
+    page, warning = "/studies/pilot/releases/publish/", "deletes the answers"
+    assert warning not in words(boss, page), "an open study keeps them"
+    annotation_actions.close_study(study=study, by=None, now=timezone.now())
+    assert warning in words(boss, page)
+    releases.request_release(study=study, by=None, now=timezone.now())
+    assert warning not in words(boss, page), "they are deleted"
 
 
 def test_nobody_without_the_right_to_publish_withdraws(release: Release) -> None:
