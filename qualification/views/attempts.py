@@ -281,6 +281,7 @@ def _reviewed(request: HttpRequest, attempt: Attempt, entry: RoundStory) -> dict
     _version, answered = _saved(attempt, entry)
     return {
         "position": entry.position,
+        "heading": entry.heading,
         "parts": entry.story.parts,
         "answers": [
             {"title": cell.title, "option": cell.labels.get(answered.get(cell.field, ""))}

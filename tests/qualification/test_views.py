@@ -46,7 +46,7 @@ def test_looking_at_the_introduction_starts_nothing(study: Study) -> None:
     assert browser.page.status_code == 200
     said = " ".join(browser.document.text_content().split())
     assert "You pass if all 8 answers are ones that the researchers accept." in said
-    assert "no answer may be wrong" not in said
+    assert "particular" not in said
     assert not Attempt.objects.exists()
 
 
@@ -57,7 +57,7 @@ def test_the_introduction_says_when_one_passes() -> None:
     browser = at(consented(marked), "qualification/")
     said = " ".join(browser.document.text_content().split())
     assert "You pass if at least 7 of your 8 answers are ones that the researchers accept." in said
-    assert "About one of the stories, no answer may be wrong." in said
+    assert "For one particular story, every answer must be acceptable." in said
 
 
 def test_an_incomplete_story_keeps_what_was_chosen(study: Study) -> None:
