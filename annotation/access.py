@@ -136,7 +136,7 @@ def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     ) % {"contact": enrollment.study.contact}
     context = {
         "study": enrollment.study,
-        "heading": _("This is not shown here"),
+        "heading": _("Not available from this link"),
         "text": text,
         "actions": [{"url": page_url(request, "annotation:home"), "label": _("Back to the assignment")}],
     }

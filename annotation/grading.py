@@ -86,7 +86,7 @@ def key_problems(
 ) -> Iterator[str]:
     """Yield a sentence for each missing or unknown option in ``accepted`` (by form field)."""
     for name in sorted(accepted.keys() - {cell.field for cell in everything}):
-        said = _("%(story)s: the key speaks of “%(field)s”, which is not asked.")
+        said = _("%(story)s: the key has “%(field)s”, which the form does not ask.")
         yield said % {"story": story_id, "field": name}
     for cell in everything:
         chosen = accepted.get(cell.field, ())

@@ -159,7 +159,7 @@ def _problem(
     elif story is None:
         said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
     elif not row.person:
-        said = _("It names no participant. Write the participant after a comma, or above for all lines.")
+        said = _("This line names no participant. Add one after a comma, or enter one above for all lines.")
     elif person is None:
         said = _(
             "“%(person)s” is neither a pseudonym in this study nor a confirmed address. Invite them first."

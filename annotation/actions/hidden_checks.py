@@ -171,7 +171,7 @@ def _giveaways(story: Story, accepted: Mapping[str, Collection[str]]) -> Iterato
     suggested = story.protocol.suggested(story.item)
     if all(suggested.get(cell.field) in accepted.get(cell.field, ()) for cell in story.cells):
         yield _(
-            "Whoever changes none of the suggested answers would pass this check. A check needs a wrong "
+            "A participant who keeps every suggestion would pass this check. A check needs a wrong "
             "suggestion for at least one label."
         )
     same = Story.objects.filter(study=story.study_id, text_hash=story.text_hash)

@@ -274,7 +274,7 @@ def test_a_key_says_everything_that_is_wrong_with_it(fresh_round: Round) -> None
 
     said = " ".join(refusal.value.problems)
     assert len(refusal.value.problems) == 5
-    for words in ("“another_story”", "“q9”, which is not asked", "“perhaps” is not one of", "q2: ", "q4: "):
+    for words in ("“another_story”", "“q9”, which the form does not ask", "“perhaps” is not one of", "q2: ", "q4: "):
         assert words in said
     assert fresh_round.keys.count() == 1
 

@@ -74,13 +74,13 @@ def test_it_is_offered_and_shows_the_right_answers_with_reasons(study: Study) ->
 
     assert browser.path == "/qualification/practice/1/answers/"
     said = text(browser)
-    assert "3 of your 4 answers are right." in said
-    assert said.count("not right") == 1
+    assert "3 of your 4 answers are correct." in said
+    assert said.count("incorrect") == 1
     assert WHY in said
     follow(browser, "Next practice story")
     browser.press("Compare answers", **builders.ALL_YES)
-    assert "4 of your 4 answers are right." in text(browser)
-    follow(browser, "On to the test")
+    assert "4 of your 4 answers are correct." in text(browser)
+    follow(browser, "Go to the test")
     assert main_button(browser) == "Start the test"
     assert browser.document.xpath("//main//a[contains(., 'Read the instructions')]")
     follow(browser, "Practise again")
@@ -159,7 +159,7 @@ def test_required_practice_comes_before_the_test(study: Study) -> None:
         actions.start_attempt(enrollment=person, now=timezone.now())
     follow(browser, "Start practising")
     browser.press("Compare", **builders.answers(q3="no"))
-    follow(browser, "On to the test")
+    follow(browser, "Go to the test")
     browser.press("Start the test")
     assert browser.path == "/qualification/1/"
 

@@ -93,7 +93,7 @@ def test_the_right_answers_are_told_and_one_may_try_again(person: Enrollment) ->
     assert person.state == Enrollment.State.CONSENTED
     text = said(browser)
     assert "then try again" in text
-    assert text.count("not right") == 2
+    assert text.count("incorrect") == 2
     assert text.count("Right about scale.") == 1
     assert WHY in text
     assert "we don’t show" not in text

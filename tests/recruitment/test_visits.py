@@ -340,7 +340,7 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
     for page in ("you/", "withdraw/", "forget/", "you/email/"):
         browser = Browser()
         browser.open(path + page)
-        assert (browser.page.status_code, browser.heading) == (403, "This is not shown here"), page
+        assert (browser.page.status_code, browser.heading) == (403, "Not available from this link"), page
         browser.open(path + page, {"email": "thief@example.org"})
         assert browser.page.status_code in (403, 405), page
     pages = [first]
@@ -362,7 +362,7 @@ def test_a_claimed_identity_opens_nothing_but_its_own_work(campaign: Campaign) -
         browser = Browser()
         for page in ("you/", "forget/", "answers/", f"answers/{Vote.objects.latest('pk').assignment_id}/"):
             browser.open(f"/work/{token}/{page}")
-            assert (browser.page.status_code, browser.heading) == (403, "This is not shown here"), page
+            assert (browser.page.status_code, browser.heading) == (403, "Not available from this link"), page
     browser = Browser()
     browser.open(f"{visit_path(newest_visit())}you/")  # who is proven at the arrival
     assert browser.heading == "Your account in this study"
