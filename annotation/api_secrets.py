@@ -8,28 +8,28 @@ database. The format is GitHub's.
 import hashlib
 import re
 import secrets
-import string
 import zlib
+
+from django.core.signing import b62_encode
 
 PREFIX = "tmn_"
 PATTERN = re.compile(r"tmn_[0-9A-Za-z]{49}")
-_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_CHANCE, _CHECKSUM = 43, 6
+_RANDOM_DIGITS, _CHECKSUM_DIGITS = 43, 6
 """Numbers of digits: 62^43 is just over 2^256, and 62^6 over 2^32."""
 
 
 def new_secret() -> str:
     """Return a new random secret."""
-    chance = _written(secrets.randbits(256), _CHANCE)
-    return PREFIX + chance + _checksum(chance)
+    digits = b62_encode(secrets.randbits(256)).rjust(_RANDOM_DIGITS, "0")
+    return PREFIX + digits + _checksum(digits)
 
 
 def is_well_formed(secret: str) -> bool:
     """Return True if the text has the format and checksum of a secret."""
     if not PATTERN.fullmatch(secret):
         return False
-    chance = secret[len(PREFIX) : -_CHECKSUM]
-    return secret[-_CHECKSUM:] == _checksum(chance)
+    digits = secret[len(PREFIX) : -_CHECKSUM_DIGITS]
+    return secret[-_CHECKSUM_DIGITS:] == _checksum(digits)
 
 
 def digest(secret: str) -> str:
@@ -40,14 +40,5 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _checksum(chance: str) -> str:
-    return _written(zlib.crc32(chance.encode()), _CHECKSUM)
-
-
-def _written(number: int, places: int) -> str:
-    """Write a number in base 62 with this many digits."""
-    digits = []
-    for _ in range(places):
-        number, digit = divmod(number, len(_DIGITS))
-        digits.append(_DIGITS[digit])
-    return "".join(reversed(digits))
+def _checksum(digits: str) -> str:
+    return b62_encode(zlib.crc32(digits.encode())).rjust(_CHECKSUM_DIGITS, "0")
