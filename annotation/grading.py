@@ -23,17 +23,9 @@ class Cell(NamedTuple):
 class IncompleteKey(ValueError):
     """The answer key lacks accepted options for something that is asked."""
 
-    def __init__(self, missing: Collection[Cell]) -> None:
-        self.missing = sorted(missing)
-        super().__init__("The answer key says nothing about " + ", ".join(map(_say, self.missing)) + ".")
-
 
 class IncompleteAttempt(ValueError):
     """Something that was asked has not been answered."""
-
-    def __init__(self, missing: Collection[Cell]) -> None:
-        self.missing = sorted(missing)
-        super().__init__("There is no answer to " + ", ".join(map(_say, self.missing)) + ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +63,10 @@ def grade(
     """
     unknown = {cell for cell, options in key.items() if not options} | (answers.keys() - key.keys())
     if unknown or not key:
-        raise IncompleteKey(unknown)
+        raise IncompleteKey(f"The answer key says nothing about {sorted(unknown)}.")
     missing = key.keys() - answers.keys()
     if missing:
-        raise IncompleteAttempt(missing)
+        raise IncompleteAttempt(f"There is no answer to {sorted(missing)}.")
     not_accepted = frozenset(cell for cell, option in answers.items() if option not in key[cell])
     enough = len(key) if mark.enough is None else mark.enough
     slipped = any(cell.story in mark.must for cell in not_accepted)
@@ -97,7 +89,3 @@ def key_problems(
         for option in sorted(set(chosen) - cell.labels.keys()):
             said = _("%(story)s, %(field)s: “%(option)s” is not one of %(options)s.")
             yield said % (about | {"option": option})
-
-
-def _say(cell: Cell) -> str:
-    return f"{cell.story}/{cell.question}" + (f".{cell.row}" if cell.row else "")
