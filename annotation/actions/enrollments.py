@@ -13,7 +13,7 @@ from accounts.models import Annotator, User, locked
 from annotation import queries, rules
 from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
-from annotation.actions.slots import lock_in_order
+from annotation.actions.slots import lock_stories
 from annotation.errors import NotAdmitted, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (
@@ -25,7 +25,6 @@ from annotation.models import (
     Event,
     IntakeAnswer,
     Skip,
-    Story,
     Study,
     VoteExclusion,
 )
@@ -244,8 +243,7 @@ def reset_test(
             state=enrollment.get_state_display(),
         )
     # All before one is written: the caller may have several of their visits doubted after this.
-    living = Assignment.objects.living().filter(enrollment=enrollment)
-    lock_in_order(Story.objects.filter(pk__in=living.values("story")))
+    lock_stories(Assignment.objects.living().filter(enrollment=enrollment))
     let_go_of(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
@@ -329,8 +327,7 @@ def _locked_with_stories(annotator: Annotator) -> list[Enrollment]:
     """
     rows = Enrollment.objects.select_for_update(of=("self",), no_key=True).select_related("study")
     theirs = list(rows.filter(annotator=annotator).order_by("pk"))
-    held = Assignment.objects.filter(enrollment__in=theirs, state__in=HELD)
-    lock_in_order(Story.objects.filter(pk__in=held.values("story")))
+    lock_stories(Assignment.objects.filter(enrollment__in=theirs, state__in=HELD))
     return theirs
 
 

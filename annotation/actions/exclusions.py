@@ -17,7 +17,14 @@ from annotation import rules
 from annotation.actions.designs import Places, let_go_of, places_held
 from annotation.actions.enrollments import reinstate, suspend
 from annotation.actions.events import record_about
-from annotation.actions.slots import ANSWERED_WITH_SLOT, lock_in_order, settle_slots, slots_of, slots_taken
+from annotation.actions.slots import (
+    ANSWERED_WITH_SLOT,
+    lock_in_order,
+    lock_stories,
+    settle_slots,
+    slots_of,
+    slots_taken,
+)
 from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Event, Story, Stratum, Study, VoteExclusion
 from annotation.reasons import check_reason
@@ -85,7 +92,7 @@ def readmit_annotator(*, enrollment: Enrollment, reason: str, by: User | None, n
     if exclusion is None:
         raise WrongState(_("This participant’s votes are not excluded."))
     _lift(exclusion, reason, by=by, now=now)
-    recount = _readmit(Assignment.objects.filter(enrollment=person), person.study)
+    recount = readmit(Assignment.objects.filter(enrollment=person), person.study)
     if exclusion.suspended and person.state == Enrollment.State.SUSPENDED:
         reinstate(enrollment=person, by=by, now=now, reason=reason)
     _record(exclusion, Event.Type.ANNOTATOR_READMITTED, by=by, now=now, note=reason)
@@ -132,7 +139,7 @@ def readmit_vote(*, assignment: Assignment, reason: str, by: User | None, now: d
         return None
     _lift(exclusion, reason, by=by, now=now)
     theirs = Assignment.objects.filter(pk=assignment.pk)
-    recount = _readmit(theirs.none() if exclusion_in_force(person) else theirs, person.study)
+    recount = readmit(theirs.none() if exclusion_in_force(person) else theirs, person.study)
     _record(exclusion, Event.Type.VOTE_READMITTED, by=by, now=now, note=reason)
     return recount
 
@@ -142,7 +149,7 @@ def exclusion_in_force(enrollment: Enrollment) -> VoteExclusion | None:
     return VoteExclusion.objects.in_force().of_people().filter(enrollment=enrollment).first()
 
 
-def _readmit(assignments: QuerySet[Assignment], study: Study) -> Recount:
+def readmit(assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Restore the assignments that no other exclusion covers."""
     kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
@@ -192,11 +199,6 @@ def count_again(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
     settle_slots(study=study, stories=stories)
     counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
     return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
-
-
-def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
-    """Lock the stories of the assignments in the order of their ids, so that writers take turns."""
-    return lock_in_order(Story.objects.filter(pk__in=assignments.values("story")))
 
 
 def _settle(assignment: Assignment, taken: set[int | None], slots: int, places: Places) -> int | None:

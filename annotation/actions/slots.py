@@ -22,6 +22,11 @@ def lock_in_order(rows: QuerySet[Any]) -> list[int]:
     return list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
 
 
+def lock_stories(assignments: QuerySet[Assignment]) -> list[int]:
+    """Lock the stories of these assignments in the order of their ids. Return the ids."""
+    return lock_in_order(Story.objects.filter(pk__in=assignments.values("story")))
+
+
 def slots_taken(stories: Iterable[int]) -> dict[int, set[int | None]]:
     """Return the numbers of the taken slots of each of these stories."""
     taken: dict[int, set[int | None]] = defaultdict(set)

@@ -8,7 +8,8 @@ from accounts.models import User, locked
 from annotation.actions import exclusions
 from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
-from annotation.models import Assignment, Enrollment, Event, VoteExclusion, WorkSession
+from annotation.actions.slots import lock_stories
+from annotation.models import Assignment, Enrollment, Event, WorkSession
 from annotation.sql import lock_person
 
 State = WorkSession.State
@@ -81,14 +82,9 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     _become(session, State.CONFIRMED, now=now)
     theirs = Assignment.objects.filter(session=session)
     theirs.filter(state=Assignment.State.PENDING).update(state=Assignment.State.SUBMITTED)
-    doubted = theirs.filter(state=Assignment.State.DOUBTED)
-    out = VoteExclusion.objects.in_force()
-    if exclusions.exclusion_in_force(person):
-        doubted.update(state=Assignment.State.EXCLUDED)
-    else:
-        alone = out.exclude(assignment=None).values("assignment")
-        doubted.filter(pk__in=alone).update(state=Assignment.State.EXCLUDED)
-        exclusions.count_again(assignments=doubted.exclude(pk__in=alone), study=person.study)
+    theirs.filter(state=Assignment.State.DOUBTED).update(state=Assignment.State.EXCLUDED)
+    if not exclusions.exclusion_in_force(person):
+        exclusions.readmit(theirs, person.study)
     _record(session, Event.Type.WORK_CONFIRMED, by=by, now=now)
     return True
 
@@ -105,7 +101,7 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     theirs = Assignment.objects.filter(session=session)
     # Lock all before writing one: two annotators may each hold a story that the other has answered.
     reserved = Assignment.objects.filter(enrollment=person, state=Assignment.State.RESERVED)
-    exclusions.lock_stories(theirs.living() | reserved)
+    lock_stories(theirs.living() | reserved)
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
         let_go_of(enrollment=person)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import exclusions
+from annotation.actions import exclusions, work_sessions
 from annotation.models import Assignment, Enrollment, Story, Vote, WorkSession
 from annotation.protocols.validity import ValidityProtocol
 from annotation.rules import Refusal
@@ -194,7 +194,8 @@ def test_doubts_about_people_who_hold_what_the_other_answered_do_not_block_one_a
     held = claim(sessions[0])
     sending(answered, sessions[1])()
     assert claim(sessions[1]).story == held.story
-    slowly(monkeypatch, exclusions, "lock_stories")
+    for owner in (work_sessions, exclusions):
+        slowly(monkeypatch, owner, "lock_stories")
 
     outcomes = race(*map(doubting, sessions))
 
