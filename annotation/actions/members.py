@@ -1,4 +1,8 @@
-"""Members of a study with their roles, invitations by e-mail, and API tokens that act for members."""
+"""Members of a study with their roles, invitations by e-mail, and API tokens that act for members.
+
+Every change of members or invitations locks the study first. Otherwise two owners who remove each other at
+once would leave none, and two researchers could accept one invitation.
+"""
 
 import secrets
 from collections.abc import Collection
@@ -28,7 +32,7 @@ def set_role(*, study: Study, user: User, role: str, by: User | None, now: datet
     ``ValueError`` for an unknown role.
     """
     role = Membership.Role(role)
-    lock_members(study)
+    locked(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found and found.role == role:
         return found
@@ -50,7 +54,7 @@ def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -
     This revokes their open invitations, as does giving an owner another role: only a current owner's
     invitation lets anybody in. Raise :class:`WrongState` for the only owner.
     """
-    lock_members(study)
+    locked(study)
     found = Membership.objects.filter(study=study, user=user).first()
     if found is None:
         return
@@ -64,7 +68,7 @@ def remove_member(*, study: Study, user: User, by: User | None, now: datetime) -
 @transaction.atomic
 def revoke_invitation(*, invitation: Invitation, by: User | None, now: datetime) -> None:
     """Revoke an invitation, unless it was accepted or revoked already."""
-    lock_members(invitation.study)
+    locked(invitation.study)
     invitation.refresh_from_db()
     if invitation.status(now) in (Invitation.Status.ACCEPTED, Invitation.Status.REVOKED):
         return
@@ -77,15 +81,6 @@ def record_invitation(*, invitation: Invitation, type: Event.Type, by: User | No
     """Record an event by the invitation's id; its address appears only in its row."""
     study, subject, note = invitation.study, f"invitation {invitation.pk}", invitation.role
     record_event(study=study, type=type, by=by, now=now, subject=subject, note=note)
-
-
-def lock_members(study: Study) -> None:
-    """Lock the study against every other change of its members and invitations.
-
-    Otherwise two owners who remove each other at once would leave none, and two researchers could accept
-    one invitation.
-    """
-    locked(study)
 
 
 def _revoke_what_they_offered(membership: Membership, *, by: User | None, now: datetime) -> None:
@@ -125,7 +120,7 @@ def invite_member(*, study: Study, address: str, role: str, by: User, now: datet
         validate_email(address)
     except ValidationError as error:
         raise InvalidInput(_("“%(value)s” is not an e-mail address."), value=address) from error
-    lock_members(study)
+    locked(study)
     _refuse_member(study, user__email__iexact=address)
     for earlier in Invitation.objects.open().filter(study=study, address=address).select_related("study"):
         revoke_invitation(invitation=earlier, by=by, now=now)
@@ -173,7 +168,7 @@ def record_mailed(*, invitation: Invitation, now: datetime) -> None:
 
 
 def _lock_open(invitation: Invitation, now: datetime) -> None:
-    lock_members(invitation.study)
+    locked(invitation.study)
     invitation.refresh_from_db()
     status = invitation_status(invitation, now)
     if status is not Invitation.Status.OPEN:

@@ -57,8 +57,7 @@ def test_of_several_who_accept_at_once_one_is_let_in(
 def test_control_without_the_lock_all_come_in(
     invitation: Invitation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(members, "lock_members", lambda study: None)
-    monkeypatch.setattr("annotation.actions.members.lock_members", lambda study: None)
+    monkeypatch.setattr(members, "locked", lambda study: None)
     slowly(monkeypatch, members, "create_member_account")
 
     outcomes = race(*[coming(invitation, f"bob{n}") for n in range(COMERS)])
