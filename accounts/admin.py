@@ -47,9 +47,4 @@ show(
     "created_at",
     list_filter=("platform", "environment"),
 )
-
-
-@admin.register(ForgottenIdentity)
-class ForgottenIdentityAdmin(ReadOnlyAdmin):
-    list_display = ("day",)
-    list_display_links = None
+show(ForgottenIdentity, "day", list_display_links=None)

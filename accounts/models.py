@@ -77,9 +77,7 @@ class PlatformIdentity(models.Model):
     person = models.CharField(max_length=200, help_text=_("The person's id on the platform."))
     language = models.CharField(max_length=10, blank=True, help_text=_("The language of mails."))
     created_at = models.DateTimeField()
-    confirmed_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When the person confirmed the e-mail address.")
-    )
+    confirmed_at = optional_time(_("When the person confirmed the e-mail address."))
 
     class Meta:
         verbose_name_plural = "platform identities"

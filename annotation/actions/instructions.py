@@ -11,6 +11,7 @@ from accounts.models import User, locked
 from annotation.actions.events import record_event
 from annotation.errors import InvalidStudy
 from annotation.models import Event, InstructionText, Study
+from annotation.numbers import number_in
 from annotation.protocols.instructions import as_written, read_examples
 
 
@@ -72,9 +73,8 @@ def instructions_shown(study: Study, submitted: Mapping[str, str]) -> int | None
     """
     in_force: int | None = study.instructions_id
     said = submitted.get("instructions", "")
-    if said == str(in_force or 0) or not (said.isascii() and said.isdigit() and len(said) < 18):
-        return in_force
-    if int(said) == 0:
+    if said == "0":
         return None
-    known = InstructionText.objects.filter(study=study, pk=int(said))
-    return known.values_list("pk", flat=True).first() or in_force
+    shown = number_in(said)
+    is_known = shown not in (0, in_force) and InstructionText.objects.filter(study=study, pk=shown).exists()
+    return shown if is_known else in_force

@@ -15,6 +15,7 @@ from psycopg.errors import UndefinedTable
 from accounts.errors import DomainError
 from annotation.errors import ImportRefused
 from annotation.models import Enrollment, Study
+from annotation.numbers import number_in
 from tomannot.text_templates import environment
 
 _NO_TABLES = (
@@ -78,8 +79,8 @@ def find_study(slug: str) -> Study:
 
 def enrollment_number(text: str) -> int:
     """Parse the id of an enrollment. Raise ``ArgumentTypeError`` if it is no number."""
-    if text.isascii() and text.isdigit() and len(text) < 18:
-        return int(text)
+    if number := number_in(text):
+        return number
     raise ArgumentTypeError(f"an enrollment is a number, as the back office lists it, not {text!r}")
 
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Annotator, Environment
-from accounts.schema import before, check, final, flag, optional, optional_time, unique
+from accounts.schema import before, check, final, flag, optional, optional_text, optional_time, unique
 from annotation import ordering
 from annotation.intake import FEWEST_IN_GROUP, QUESTIONS
 from annotation.models.studies import ConsentText, Study
@@ -75,9 +75,7 @@ class Enrollment(models.Model):
         editable=False,
         help_text=_("Random. A restored database reuses numbers, so links sign this value, too."),
     )
-    suspension_reason = models.CharField(
-        max_length=300, blank=True, help_text=_("Shown to the annotator while they are suspended.")
-    )
+    suspension_reason = optional_text(300, _("Shown to the annotator while they are suspended."))
     stories_submitted = models.PositiveIntegerField(
         default=0, help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions.")
     )
@@ -96,9 +94,7 @@ class Enrollment(models.Model):
     checks_from = models.PositiveIntegerField(
         default=0, help_text=_("Hidden checks among this many first stories no longer count against them.")
     )
-    language = models.CharField(
-        max_length=10, blank=True, help_text=_("The language they chose for the pages; empty: the browser’s.")
-    )
+    language = optional_text(10, _("The language they chose for the pages; empty: the browser’s."))
     working_since = optional_time(_("When the current stretch of work without a long break began."))
     last_submitted_at = optional_time()
     created_at = models.DateTimeField()
