@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.template.loader import render_to_string
 from django.utils.translation import get_language
 
-from annotation.rules import NoChange, Reason, Refusal
+from annotation.rules import DONE, NoChange, Reason, Refusal
 
 
 class RefusalPage(NamedTuple):
@@ -26,8 +26,7 @@ _WAITS = (
     *(Reason.NOTHING_FREE, Reason.NOTHING_GIVEN, Reason.PROTOCOL_CHANGED),
     *(Reason.STUDY_PAUSED, Reason.STUDY_NOT_OPEN),
 )
-_DONE = (Reason.CAP_REACHED, Reason.ALL_DONE, Reason.STUDY_CLOSED)
-_SIGNS = dict.fromkeys(_WAITS, "wait") | dict.fromkeys(_DONE, "done")
+_SIGNS = dict.fromkeys(_WAITS, "wait") | dict.fromkeys(DONE, "done")
 
 
 def texts_of(reason: str) -> list[str]:

@@ -104,6 +104,9 @@ REASON_BY_STUDY_STATE = {
 STEPS = (Reason.INVITED, Reason.CONSENT_CHANGED, Reason.NOT_QUALIFIED_YET)
 """Refusals that are a step the annotator can still take."""
 
+DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED)
+"""Refusals at the end of the work."""
+
 UNDECIDED = frozenset({"invited", "declined"})
 """States of enrollments that are asked for consent."""
 

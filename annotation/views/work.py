@@ -60,9 +60,6 @@ PAGE_OF_REASON = {
 }
 """Refusals that ask the annotator for a step, with the page of that step."""
 
-DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED, Reason.SESSION_DONE)
-"""Refusals at the end of the work, before which the closing question is asked."""
-
 
 @require_safe
 @annotator_page
@@ -264,7 +261,7 @@ def _served(
     target = PAGE_OF_REASON.get(outcome.reason)
     if queries.is_in_test(enrollment):
         target = PAGE_OF_REASON[Reason.NOT_QUALIFIED_YET]
-    if outcome.reason in DONE and queries.owes_closing_answer(enrollment):
+    if outcome.reason in (*rules.DONE, Reason.SESSION_DONE) and queries.owes_closing_answer(enrollment):
         return go(request, closing_url(request))
     if target:
         return go(request, page_url(request, target))
