@@ -14,6 +14,6 @@ def check_reason(reason: str, *, most: int = LONGEST_REASON, message: str = "") 
     """Return the reason, stripped. Raise :class:`ReasonMissing` if it is empty or too long."""
     reason = reason.strip()
     if "\0" in reason or not 1 <= len(reason) <= most:
-        message = message or _("Give a reason of 1 to %(most)s characters. It is kept in the log.")
+        message = message or _("Give a reason of 1 to %(most)s characters.")
         raise ReasonMissing(message, most=most)
     return reason

@@ -184,8 +184,7 @@ def adjudicate_labels(
 
 def lock_to_decide(*, story: Story, reason: str, seen: int | None) -> str:
     """Lock a story that may be decided about, and return the reason as it is stored."""
-    told = _("Give a reason of 1 to %(most)s characters.")
-    reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
+    reason = check_reason(reason, most=LONGEST_STATEMENT)
     if story.role != Story.Role.MAIN:
         raise WrongState(_("Only main stories can be decided."))
     if locked(story).is_old_version:  # two experts take turns

@@ -34,8 +34,7 @@ def revise_story(
     file is imported) or was revised otherwise, and :class:`InvalidInput` for texts that are unchanged or that
     no import would take.
     """
-    told = _("Give a reason of 1 to %(most)s characters.")
-    reason = check_reason(reason, most=LONGEST_STATEMENT, message=told)
+    reason = check_reason(reason, most=LONGEST_STATEMENT)
     study = locked(story.study)  # so that nobody closes it meanwhile
     story = locked(story)  # after whoever is being given it
     check_revisable(story=story, study=study)
