@@ -243,13 +243,13 @@ def form_context(
     option_seed: int | None = None,
 ) -> dict[str, Any]:
     """Return what templates show of a form: ``story`` with its fields, and ``errors``: what is missing."""
+    errors = errors or {}
     fields = question_fields(protocol, item, answered=answered, errors=errors, option_seed=option_seed)
-    asked = [cell for cell in protocol.cells(item) if cell.field in errors] if errors else []
+    asked = [cell for cell in protocol.cells(item) if cell.field in errors]
     if protocol.by_row:
         rows = [row.key for row in protocol.questions[0].rows_for(item)]
         asked.sort(key=lambda cell: rows.index(cell.row.key))
-    told = errors or {}
-    missing = [{"name": one.field, "label": one.title, "text": told[one.field]} for one in asked]
+    missing = [{"name": one.field, "label": one.title, "text": errors[one.field]} for one in asked]
     return {"story": {"fields": fields}, "errors": missing}
 
 

@@ -10,10 +10,10 @@ def blockers(
     main_stories: int,
     consent_version: int,
     gate: str,
-    lacks_checks: bool = False,
-    unserved: Sequence[tuple[str, int, int, str]] = (),
-    story_cap: int = 0,
-    stories_of_design: int = 0,
+    lacks_checks: bool,
+    unserved: Sequence[tuple[str, int, int, str]],
+    story_cap: int,
+    stories_of_design: int,
 ) -> list[str]:
     """Return what keeps a study from opening, as sentences with remedies; empty if it can open."""
     found = []

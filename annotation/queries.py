@@ -12,7 +12,6 @@ from annotation import rules
 from annotation.hidden_checks import most_checks_among
 from annotation.models import (
     HELD,
-    Adjudication,
     Answer,
     Assignment,
     CheckOption,
@@ -284,8 +283,3 @@ def lists_of(stories: Iterable[int]) -> dict[int, dict[str, list[Choice]]]:
         people = found.setdefault(vote.assignment.story_id, {})
         people[vote.assignment.enrollment.pseudonym] = [answer.choice for answer in vote.answers.all()]
     return found
-
-
-def standing_of(story: Story) -> dict[str, Adjudication]:
-    """Return the newest decision about each field of a story."""
-    return {one.field: one for one in story.adjudications.standing()}

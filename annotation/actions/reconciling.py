@@ -73,7 +73,8 @@ def reconcile(
         raise WrongState(_("This story lacks votes, which may still add to its lists."))
     reason = without_identifiers(lock_to_decide(story=story, reason=reason, seen=seen))
     listed = listed_rows(protocol, queries.lists_of([story.pk]).get(story.pk, {}))
-    so_far = {row.key: row for row in reconciled_rows(protocol, listed, queries.standing_of(story))}
+    decided = {one.field: one for one in story.adjudications.standing()}
+    so_far = {row.key: row for row in reconciled_rows(protocol, listed, decided)}
     if sorted(row.key for row in rows if row.key) != sorted(so_far):
         raise ChangedMeanwhile(_("The lists of this story changed in the meantime. Look at it again."))
     shared: dict[str, Any] = {"story": story, "by": by, "at": now, "now": now}

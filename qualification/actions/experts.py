@@ -135,13 +135,9 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))
-    if not _is_waiting(round):
+    if not round.reviews.pending().exists():
         _reveal(round, by=by, now=now)
     return review
-
-
-def _is_waiting(round: Round) -> bool:
-    return round.reviews.pending().exists()
 
 
 @transaction.atomic

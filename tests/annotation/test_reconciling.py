@@ -16,7 +16,7 @@ from annotation.models import Adjudication, Answer, Story
 from annotation.protocols import get_protocol
 from annotation.protocols.base import Scored
 from annotation.protocols.questions import Choice
-from annotation.queries import lists_of, standing_of
+from annotation.queries import lists_of
 from annotation.reconciling import Change, fingerprint, is_reconciled, listed_rows, reconciled_rows
 from publishing.statistics.answered import Answered
 from publishing.statistics.reconciled import extraction
@@ -115,7 +115,8 @@ def listed_twice() -> Story:
 
 def table(story: Story) -> list[Any]:
     rows = listed_rows(LISTS, lists_of([story.pk])[story.pk])
-    return reconciled_rows(LISTS, rows, standing_of(story))
+    decided = {one.field: one for one in story.adjudications.standing()}
+    return reconciled_rows(LISTS, rows, decided)
 
 
 def reconcile(

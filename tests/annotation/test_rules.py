@@ -158,7 +158,15 @@ def test_everything_that_keeps_a_study_from_opening_is_said_at_once(subtests: py
         (0, 0, "missing", ["no stories", "no consent text", "no round"]),
     ]:
         with subtests.test(str(stories)):
-            found = opening.blockers(main_stories=stories, consent_version=consent, gate=gate)
+            found = opening.blockers(
+                main_stories=stories,
+                consent_version=consent,
+                gate=gate,
+                lacks_checks=False,
+                unserved=[],
+                story_cap=0,
+                stories_of_design=0,
+            )
             assert len(found) == len(said)
             assert all(words in sentence for words, sentence in zip(said, found, strict=True))
 
