@@ -57,7 +57,7 @@ def alone(lock_class: int, number: int) -> Iterator[bool]:
         yield acquired
     finally:
         if acquired:
-            _let_go(lock_class, number)
+            _unlock(lock_class, number)
 
 
 def held(lock_class: int) -> set[int]:
@@ -85,10 +85,10 @@ def one_file(study_id: int) -> Iterator[None]:
     try:
         yield
     finally:
-        _let_go(FILES, study_id)
+        _unlock(FILES, study_id)
 
 
-def _let_go(lock_class: int, number: int) -> None:
+def _unlock(lock_class: int, number: int) -> None:
     if connection.is_usable():  # an unusable session has lost its locks already
         _ask("SELECT pg_advisory_unlock(%s, %s)", lock_class, number)
 

@@ -2,30 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import User, locked
 from annotation import design, rules
 from annotation.actions.events import record_event
-from annotation.actions.slots import lock_in_order, settle_slots, slots_taken
+from annotation.actions.slots import lock_in_order, slots_taken
 from annotation.errors import InvalidStudy
 from annotation.fixed_settings import noted
-from annotation.models import HELD, LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
+from annotation.models import LIVING, Assignment, Enrollment, Event, Story, Stratum, Study, WorkSession
 from annotation.sql import lock_next_reserved
 from annotation.strata import with_strata
 
-State = Assignment.State
 Places = dict[tuple[int, int | None], set[int | None]]
 """Taken places by enrollment and stratum."""
-
-
-NEVER = datetime(9999, 1, 1, tzinfo=UTC)
-"""When what was given by name runs out, so that the clock frees none of it."""
 
 
 @transaction.atomic
@@ -140,7 +135,7 @@ def reserve(
         Assignment(
             story_id=item.pk,
             enrollment=person,
-            state=State.RESERVED,
+            state=Assignment.State.RESERVED,
             slots=study.votes_per_story,
             order_position=before + number,
             option_seed=person.option_seed,
@@ -166,7 +161,7 @@ _REVIVED = [field.name for field in Assignment._meta.concrete_fields if field.na
 
 def _candidates(person: Enrollment) -> dict[str, list[design.Candidate]]:
     """Return the items that the annotator may get, by stratum."""
-    theirs = Assignment.objects.filter(enrollment=person).exclude(state=State.EXPIRED)
+    theirs = Assignment.objects.filter(enrollment=person).exclude(state=Assignment.State.EXPIRED)
     had = set(theirs.values_list("story_id", flat=True))
     free = with_strata(person.study, Story.objects.main().filter(study=person.study, has_free_slot=True))
     taken = Count("assignments", filter=Q(assignments__state__in=LIVING))
@@ -181,7 +176,7 @@ def lease_reserved(*, person: Enrollment, session: WorkSession | None, now: date
     """Lease the annotator's next reserved item to them. Callers hold the enrollment's lock."""
     reserved = lock_next_reserved(person)
     if reserved:
-        reserved.state, reserved.session = State.LEASED, session
+        reserved.state, reserved.session = Assignment.State.LEASED, session
         reserved.order_position = person.stories_submitted + 1
         reserved.served_at, reserved.lease_expires_at = now, now + person.study.lease
         reserved.save(update_fields=["state", "session", "order_position", "served_at", "lease_expires_at"])
@@ -214,56 +209,10 @@ def take_place(*, assignment: Assignment) -> bool:
     return assignment.place is not None or not assignment.load
 
 
-def let_go(*, held: list[Assignment], given: bool = False) -> None:
-    """End leases and reservations, and free their slots. Callers hold the locks of both rows.
-
-    Stories given by name stay reserved for their annotator, unless ``given``.
-    """
-    kept = {one.pk for one in held if one.given and not given}
-    if kept:
-        Assignment.objects.filter(pk__in=kept).update(state=State.RESERVED, lease_expires_at=NEVER)
-    held = [one for one in held if one.pk not in kept]
-    Assignment.objects.filter(pk__in=[one.pk for one in held]).update(state=State.EXPIRED, given=False)
-    Story.objects.filter(pk__in={one.story_id for one in held}).mark_free()
-    left = [one for one in held if one.state == State.LEASED and (one.stratum_id or not one.slot)]
-    if gone := {one.enrollment_id for one in left}:
-        # Whoever lets an item or a check lie has left: the sweep gives the rest of their set back.
-        last = min(one.lease_expires_at for one in held)
-        theirs = Assignment.objects.filter(enrollment__in=gone, state=State.RESERVED, given=False)
-        rest = theirs.filter(lease_expires_at__gt=last)
-        # Nobody waits here (docs/adr/0003): who has these rows locked gives them back now, or has returned.
-        free = rest.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True)
-        Assignment.objects.filter(pk__in=list(free)).update(lease_expires_at=last)
-
-
-def let_go_of(*, enrollment: Enrollment, only_reserved: bool = False, given: bool = False) -> None:
-    """End the annotator's reservations, and their lease too unless ``only_reserved``.
-
-    ``given``: also what was given to them by name; a lease that goes on is an ordinary one from now on.
-    Callers hold the enrollment's lock. Stories are locked in the order of their ids (docs/adr/0003).
-    """
-    if given:  # first: if the sweep makes it reserved just now, this waits, and the next statement sees it
-        enrollment.assignments.filter(given=True, state=State.LEASED).update(given=False)
-    states = (State.RESERVED,) if only_reserved else HELD
-    free_held(enrollment.assignments.filter(state__in=states), given=given)
-
-
-def free_held(theirs: QuerySet[Assignment], *, given: bool = False) -> list[Assignment]:
-    """Free and return these assignments of an annotator, whose enrollment callers have locked."""
-    rows = theirs.select_related("story", "enrollment__study")
-    held = list(rows.select_for_update(of=("self",), no_key=True))
-    if len(held) > 1:
-        lock_in_order(Story.objects.filter(pk__in=[one.story_id for one in held]))
-    if held:
-        let_go(held=held, given=given)
-        settle_slots(study=held[0].enrollment.study, stories=[one.story_id for one in held])
-    return held
-
-
 def lock_story_of(assignment: Assignment) -> None:
     """Lock an item that is answered late or skipped, and what a suspension of its author gives back."""
     if assignment.stratum_id:
         lock_in_order(Stratum.objects.filter(pk=assignment.stratum_id))
-    reserved = Assignment.objects.filter(enrollment=assignment.enrollment_id, state=State.RESERVED)
+    reserved = Assignment.objects.filter(enrollment=assignment.enrollment_id, state=Assignment.State.RESERVED)
     stories = Story.objects.filter(Q(pk=assignment.story_id) | Q(pk__in=reserved.values("story")))
     lock_in_order(stories)

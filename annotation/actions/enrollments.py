@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from accounts.actions import erase_identities
 from accounts.models import Annotator, User, locked
 from annotation import queries, rules
-from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
-from annotation.actions.slots import lock_stories
+from annotation.actions.slots import lock_stories, release_assignments
 from annotation.errors import NotAdmitted, WrongState
 from annotation.intake import QUESTIONS
 from annotation.models import (
@@ -162,7 +161,7 @@ def decline_consent(*, enrollment: Enrollment, now: datetime) -> Enrollment:
         return enrollment
     _check_transition(enrollment, Enrollment.State.DECLINED)
     if enrollment.given_items:
-        let_go_of(enrollment=enrollment, given=True)
+        release_assignments(enrollment=enrollment, given=True)
     return _move(enrollment, Enrollment.State.DECLINED, Event.Type.CONSENT_DECLINED, now=now)
 
 
@@ -180,7 +179,7 @@ def set_qualified(*, enrollment: Enrollment, passed: bool, now: datetime, note: 
         target, event = Enrollment.State.FAILED, Event.Type.ENROLLMENT_FAILED
     _check_transition(enrollment, target)
     if not passed and enrollment.given_items:
-        let_go_of(enrollment=enrollment, given=True)
+        release_assignments(enrollment=enrollment, given=True)
     return _move(enrollment, target, event, now=now, note=note)
 
 
@@ -197,7 +196,7 @@ def suspend(
     reason = check_reason(reason, message=told)
     enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
-    let_go_of(enrollment=enrollment, only_reserved=True, given=True)
+    release_assignments(enrollment=enrollment, only_reserved=True, given=True)
     enrollment.suspension_reason = reason
     event = Event.Type.ENROLLMENT_SUSPENDED
     return _move(enrollment, Enrollment.State.SUSPENDED, event, by=by, now=now, note=note or reason)
@@ -244,7 +243,7 @@ def reset_test(
         )
     # All before one is written: the caller may have several of their visits doubted after this.
     lock_stories(Assignment.objects.living().filter(enrollment=enrollment))
-    let_go_of(enrollment=enrollment)
+    release_assignments(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.
     has_test = enrollment.study.gate != Study.Gate.NOT_REQUIRED
     has_agreed = has_test and enrollment.consent_id is not None and not asks_consent
@@ -289,7 +288,7 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
     enrollment = locked(enrollment, "study")
     if enrollment.state == Enrollment.State.WITHDRAWN:
         return enrollment
-    let_go_of(enrollment=enrollment, given=True)
+    release_assignments(enrollment=enrollment, given=True)
     return _move(enrollment, Enrollment.State.WITHDRAWN, Event.Type.ENROLLMENT_WITHDRAWN, now=now)
 
 

@@ -14,13 +14,14 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation import rules
-from annotation.actions.designs import Places, let_go_of, places_held
+from annotation.actions.designs import Places, places_held
 from annotation.actions.enrollments import reinstate, suspend
 from annotation.actions.events import record_about
 from annotation.actions.slots import (
     ANSWERED_WITH_SLOT,
     lock_in_order,
     lock_stories,
+    release_assignments,
     settle_slots,
     slots_of,
     slots_taken,
@@ -69,7 +70,7 @@ def exclude_annotator(
     lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)
-    let_go_of(enrollment=person, given=True)
+    release_assignments(enrollment=person, given=True)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now
     )

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from accounts.models import PlatformIdentity, User, locked
 from annotation import design, queries, rules
-from annotation.actions.designs import NEVER, free_held, reserve
+from annotation.actions.designs import reserve
 from annotation.actions.events import record_about
-from annotation.actions.slots import lock_in_order, slots_taken
+from annotation.actions.slots import NEVER, lock_and_free, lock_in_order, slots_taken
 from annotation.errors import InvalidInput
 from annotation.hidden_checks import most_checks_among
 from annotation.models import HELD, Assignment, Enrollment, Event, Story, StoryRevision, Study
@@ -105,7 +105,7 @@ def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -
     person = lock_person(enrollment.pk)
     given = person.assignments.filter(given=True, state__in=HELD)
     list(given.select_for_update(no_key=True))  # if a sweep makes the one on their screen reserved just now
-    freed = free_held(given.filter(state=Assignment.State.RESERVED), given=True)
+    freed = lock_and_free(given.filter(state=Assignment.State.RESERVED), given=True)
     if freed:
         type, note = Event.Type.ITEMS_TAKEN_BACK, ", ".join(one.story.story_id for one in freed)
         record_about(person=person, type=type, by=by, now=now, subject=f"stories: {len(freed)}", note=note)

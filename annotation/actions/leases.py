@@ -8,9 +8,8 @@ from django.db.models.functions import Greatest, Least
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from annotation.actions.designs import let_go, let_go_of
 from annotation.actions.events import record_about
-from annotation.actions.slots import settle_slots
+from annotation.actions.slots import free_slots, release_assignments, settle_slots
 from annotation.errors import WrongState
 from annotation.models import Assignment, Enrollment, Event, Study
 from annotation.rules import longest_hold
@@ -45,7 +44,7 @@ def give_back_story(*, enrollment: Enrollment, assignment_id: int) -> None:
     person = lock_person(enrollment.pk)
     held = Assignment.objects.filter(pk=assignment_id, enrollment=person, state=Assignment.State.LEASED)
     if held.exists():
-        let_go_of(enrollment=person)
+        release_assignments(enrollment=person)
 
 
 @transaction.atomic
@@ -59,7 +58,7 @@ def release_lease(*, study: Study, assignment_id: int, by: User | None, now: dat
     held = lock_held(lock_person(theirs.pk)) if theirs else None
     if held is None or held.pk != assignment_id:
         raise WrongState(_("This story’s lease has already ended: it was answered or it expired."))
-    let_go_of(enrollment=held.enrollment)
+    release_assignments(enrollment=held.enrollment)
     subject = held.story.story_id
     record_about(person=held.enrollment, type=Event.Type.LEASE_RELEASED, by=by, now=now, subject=subject)
 
@@ -84,7 +83,7 @@ def free_expired_leases(*, now: datetime, sparing: Enrollment | None = None) -> 
         .select_related("story__study")
         .order_by("lease_expires_at")[:RECLAIM_AT_ONCE]
     )
-    let_go(held=freed)
+    free_slots(held=freed)
     for study in {one.story.study for one in freed}:
         settle_slots(study=study, stories=[one.story_id for one in freed])
     return len(freed)

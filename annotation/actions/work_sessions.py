@@ -6,9 +6,8 @@ from django.db import transaction
 
 from accounts.models import User, locked
 from annotation.actions import exclusions
-from annotation.actions.designs import let_go_of
 from annotation.actions.events import record_about
-from annotation.actions.slots import lock_stories
+from annotation.actions.slots import lock_stories, release_assignments
 from annotation.models import Assignment, Enrollment, Event, WorkSession
 from annotation.sql import lock_person
 
@@ -104,7 +103,7 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     lock_stories(theirs.living() | reserved)
     _become(session, State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
-        let_go_of(enrollment=person)
+        release_assignments(enrollment=person)
     exclusions.stop_counting(assignments=theirs, study=person.study, become=Assignment.State.DOUBTED)
     _record(session, Event.Type.WORK_DOUBTED, by=by, now=now, note=reason)
     return True

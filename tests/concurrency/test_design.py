@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from annotation import actions, design
-from annotation.actions import designs, leases, serving
+from annotation.actions import leases, serving, slots
 from annotation.models import Assignment, Enrollment, Story
 from tests import builders
 from tests.annotation.invariants import broken
@@ -101,19 +101,19 @@ def test_somebody_leaves_while_the_sweep_frees_their_lease(
             design, "in_order", lambda chosen, first=first, **_: sorted(chosen, key=lambda it: first * it.pk)
         )
         builders.claim(person, now=an_hour_ago)
-    overtaking, let_go, lock = Overtaking(), designs.let_go, models.QuerySet.select_for_update
+    overtaking, free_slots, lock = Overtaking(), slots.free_slots, models.QuerySet.select_for_update
 
     def slow(*, held: list[Assignment]) -> None:
         overtaking.wait_inside(0)
         wait_until_blocking()
-        let_go(held=held)
+        free_slots(held=held)
 
     def waiting(rows: models.QuerySet[Any], **options: Any) -> models.QuerySet[Any]:
         if rows.model is Assignment and not rows.query.is_sliced:
             rows = rows.order_by("-state")  # what is reserved before the lease, wherever the table has them
         return lock(rows, **options | {"skip_locked": False})
 
-    monkeypatch.setattr(leases, "let_go", slow)
+    monkeypatch.setattr(leases, "free_slots", slow)
     if not skips:
         monkeypatch.setattr(models.QuerySet, "select_for_update", waiting)
 

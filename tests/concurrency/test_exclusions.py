@@ -189,7 +189,7 @@ def crosswise() -> list[Enrollment]:
 def test_two_exclusions_of_people_who_hold_what_the_other_answered_take_turns(
     crosswise: list[Enrollment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowly(monkeypatch, exclusions, "let_go_of")
+    slowly(monkeypatch, exclusions, "release_assignments")
 
     outcomes = race(*map(excluding, crosswise))
 

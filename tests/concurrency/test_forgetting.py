@@ -26,7 +26,7 @@ def test_they_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> Non
     people = [Annotator.objects.create(created_at=timezone.now()) for _ in range(2)]
     holding(people[0], studies)
     holding(people[1], studies[::-1])
-    slowly(monkeypatch, enrollments, "let_go_of")
+    slowly(monkeypatch, enrollments, "release_assignments")
 
     outcomes = race(
         lambda: actions.forget(annotator=people[0], now=timezone.now()),

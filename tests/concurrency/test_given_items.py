@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from annotation import actions, rules
-from annotation.actions import GivenRow, designs, leases
+from annotation.actions import GivenRow, leases, slots
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Enrollment, Study
 from annotation.rules import Reason, Refusal
@@ -100,14 +100,14 @@ def test_nothing_is_kept_for_a_leaver_whose_lease_the_sweep_ends(
     (person,) = builders.qualified(study, now=an_hour_ago)
     giving(study, person, STORY, "story_00001_sev1")()
     builders.claim(person, now=an_hour_ago)
-    overtaking, let_go = Overtaking(), designs.let_go
+    overtaking, free_slots = Overtaking(), slots.free_slots
 
     def slow(*, held: list[Assignment]) -> None:
         overtaking.wait_inside(0)
         wait_until_blocking()
-        let_go(held=held)
+        free_slots(held=held)
 
-    monkeypatch.setattr(leases, "let_go", slow)
+    monkeypatch.setattr(leases, "free_slots", slow)
 
     outcomes = race(
         lambda: leases.free_expired_leases(now=timezone.now()), overtaking.overtake(lambda: leave(person))

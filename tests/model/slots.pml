@@ -72,7 +72,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes serving._give_out       (its mending, which no step reaches: see give_out)
  * writes serving._take_slot_again
  * writes serving._settle_slot
- * writes designs.let_go
+ * writes slots.free_slots
  * writes designs.reserve
  * writes skips.skip_story
  * writes exclusions.stop_counting
@@ -87,7 +87,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CLAIM_LEAVES_OUT_OWN 4       /* NOT EXISTS in sql._NEXT_STORY */
 #define CLAIM_COUNTS_AFTER_LOCK 5    /* taken_slots in serving._give_out */
 #define CLAIM_MARKS_FULL 6           /* full_now in sql._GIVE_SLOT */
-#define SWEEP_FREES_STORY 7          /* mark_free in designs.let_go */
+#define SWEEP_FREES_STORY 7          /* mark_free in slots.free_slots */
 #define VOTE_LOCKS_PERSON 8          /* lock_person in serving.record_vote */
 #define VOTE_LOCKS_ASSIGNMENT 9      /* lock_assignment in serving.lock_assignment_of */
 #define FIRST_VOTE_WINS 10           /* _first_receipt in serving._record */
@@ -102,13 +102,13 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define SKIP_FREES_STORY 19          /* mark_free in skips.skip_story */
 #define SKIP_IS_NOT_PAID_TWICE 20    /* skip.credited in votes._complete */
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
-#define EXCLUSION_ENDS_LEASE 22      /* let_go_of in exclusions.exclude_annotator */
+#define EXCLUSION_ENDS_LEASE 22      /* release_assignments in exclusions.exclude_annotator */
 #define EXCLUSION_FREES_STORY 23     /* mark_free in exclusions.stop_counting */
 #define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.count_again */
 #define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._settle */
 #define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.count_again */
 #define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._settle */
-#define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions._readmit */
+#define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions.readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
 #define DOUBT_STOPS_COUNTING 30      /* stop_counting in work_sessions.doubt_session */
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */
@@ -195,7 +195,7 @@ hidden int swap, key[3], key_of_story[2];
 #define assignment_is_free(p, s) (!(doing[p] == VOTE && story[p] == s && guard(VOTE_LOCKS_ASSIGNMENT)))
 #define nobody_is_picked (picked[0] + picked[1] + picked[2] == 0)
 #define may_decide(p) (left > 0 && (!ABOUT_ONE || picked[p] || nobody_is_picked) && person_is_free(p) &&\
-	!(doing[p] == VOTE && held(at(p, story[p])))) /* let_go_of waits for that row */
+	!(doing[p] == VOTE && held(at(p, story[p])))) /* release_assignments waits for that row */
 #define is_cut (!guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(RESERVING_COUNTS_AFTER_LOCK) || !guard(READMISSION_LOCKS_STORIES) || vote_is_cut)
 #define claim_is_cut (CUT || !guard(CLAIM_COUNTS_AFTER_LOCK) || !guard(CLAIM_LOCKS_PERSON))
 #define vote_is_cut (!guard(VOTE_LOCKS_PERSON) || !guard(VOTE_LOCKS_ASSIGNMENT) || !guard(LATE_VOTE_LOCKS_STORY))
@@ -219,10 +219,10 @@ inline settle(its) {
 	fi
 }
 
-/* let_go; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
+/* free_slots; that the rest of a set expires earlier is nothing here, where a lease may run out at any moment */
 inline end_lease(z, its) { state[z] = EXPIRED; slot[z] = 0; given[z] = 0; free[its] = 1 }
 
-/* let_go of a lease on a story that was given by name: it waits for the same person */
+/* free_slots of a lease on a story that was given by name: it waits for the same person */
 inline keep() { state[x] = RESERVED; visit[x] = OPEN }
 
 inline end_reservations() {
