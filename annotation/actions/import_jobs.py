@@ -108,7 +108,7 @@ def import_checked(*, story_import: StoryImport, by: User | None, now: datetime)
         return job
     if job.state != StoryImport.State.CHECKED or not job.file:
         told = _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
-        raise WrongState(told % {"file": job.file_name, "state": job.get_state_display()})
+        raise WrongState(told, file=job.file_name, state=job.get_state_display())
     job.state = StoryImport.State.QUEUED
     job.dry_run = False
     job.requested_by, job.requested_at, job.finished_at = by, now, None
@@ -130,7 +130,7 @@ def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) 
         return job
     if job.state != StoryImport.State.CHECKED:
         told = _("“%(file)s” cannot be cancelled: it is %(state)s.")
-        raise WrongState(told % {"file": job.file_name, "state": job.get_state_display()})
+        raise WrongState(told, file=job.file_name, state=job.get_state_display())
     job.state = StoryImport.State.CANCELLED
     job.save(update_fields=["state"])
     event, subject = Event.Type.IMPORT_CANCELLED, f"import {job.pk}"

@@ -105,7 +105,7 @@ def _tidied(protocol: Protocol, row: EditedRow, so_far: ReconciledRow | None, nu
     if words == listed and not row.left_out:
         if row.remark.strip():
             told = _("Row %(number)s has a remark, but no change. Change the row, or empty its remark.")
-            raise InvalidInput(told % {"number": number})
+            raise InvalidInput(told, number=number)
         return replace(row, words=words, remark="")
     return replace(row, words=words, remark=_read(number, REMARK, row.remark))
 
@@ -115,13 +115,13 @@ def _read(number: int, question: Question, value: str) -> str:
         words = without_identifiers(question.read(value, ()))
     except ValueError as error:
         told = _("Row %(number)s: %(problem)s")
-        raise InvalidInput(told % {"number": number, "problem": error}) from error
+        raise InvalidInput(told, number=number, problem=error) from error
     if words:
         return words
     told = _("Row %(number)s has no answer to “%(question)s”. Fill it in, or leave the row out.")
     if question is REMARK:
         told = _("Row %(number)s: write a remark that says why it is changed, added or left out.")
-    raise InvalidInput(told % {"number": number, "question": question.title})
+    raise InvalidInput(told, number=number, question=question.title)
 
 
 def _decisions(

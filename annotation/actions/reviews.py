@@ -176,7 +176,7 @@ def adjudicate_labels(
     for field, option in chosen.items():
         if field not in cells or option not in cells[field].labels:
             raise InvalidInput(
-                _("“%(value)s” is not one of the answers to this question.") % {"value": option[:40]}
+                _("“%(value)s” is not one of the answers to this question."), value=option[:40]
             )
     shared: dict[str, Any] = {"story": story, "reason": reason, "by": by, "at": decided_at or now, "now": now}
     return [store_decision(field=field, verdict=option, **shared) for field, option in chosen.items()]
