@@ -30,7 +30,7 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 SECONDS = 5
 
 
-class ClosedDoor(DefaultSocialAccountAdapter):
+class KnownAccountsOnly(DefaultSocialAccountAdapter):
     """Let in known accounts only: connected before, or with the address that the provider has verified."""
 
     def authenticate_by_email(self, sociallogin: SocialLogin) -> Any:
@@ -111,7 +111,7 @@ registry.register(Provider)
 VIEWS = {"go": OAuth2LoginView, "back": OAuth2CallbackView}
 
 
-def answer(request: HttpRequest, step: str) -> HttpResponse:
+def sign_in_step(request: HttpRequest, step: str) -> HttpResponse:
     """Go to the provider, or receive those who come back."""
     provider = settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"][0]["provider_id"]
     try:

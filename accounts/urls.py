@@ -11,13 +11,13 @@ from django.utils.module_loading import import_string
 from accounts import views
 
 
-def later(view: str) -> Callable[..., HttpResponse]:
+def lazily(view: str) -> Callable[..., HttpResponse]:
     """Return a view that is imported when it is asked for: for half a second, which few processes need."""
     return lambda request, **named: import_string(f"allauth.{view}")(request, **named)
 
 
 YOURS, FACTOR = "your-account", "your-account/second-factor"
-address = reauthentication_required(later("account.views.email"))
+address = reauthentication_required(lazily("account.views.email"))
 OURS = [
     path("sign-in/", views.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(next_page="dashboard:home"), name="sign_out"),
@@ -27,13 +27,13 @@ urlpatterns = [
     path("", include((OURS, "accounts"))),
     path("sign-in/", views.SignIn.as_view(), name="account_login"),
     path("sign-in/provider/<str:step>/", views.openid, name="openid"),
-    path(f"{YOURS}/confirm/", later("account.views.reauthenticate"), name="account_reauthenticate"),
+    path(f"{YOURS}/confirm/", lazily("account.views.reauthenticate"), name="account_reauthenticate"),
     path(f"{YOURS}/address/", address, name="account_email"),
-    path(f"{YOURS}/address/<str:key>/", later("account.views.confirm_email"), name="account_confirm_email"),
-    path(f"{YOURS}/sessions/", later("usersessions.views.list_usersessions"), name="usersessions_list"),
+    path(f"{YOURS}/address/<str:key>/", lazily("account.views.confirm_email"), name="account_confirm_email"),
+    path(f"{YOURS}/sessions/", lazily("usersessions.views.list_usersessions"), name="usersessions_list"),
 ]
 urlpatterns += [
-    path(f"{FACTOR}/{page}", later(f"mfa.{view}"), name=f"mfa_{view.rpartition('.')[2]}")
+    path(f"{FACTOR}/{page}", lazily(f"mfa.{view}"), name=f"mfa_{view.rpartition('.')[2]}")
     for page, view in (
         ("", "base.views.index"),
         ("authenticate/", "base.views.authenticate"),

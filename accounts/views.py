@@ -56,7 +56,7 @@ def openid(request: HttpRequest, step: str) -> HttpResponse:
     if not settings.OPENID_ISSUER or step not in ("go", "back"):
         raise Http404
     until = retry_at(SIGN_INS, client_of(request), now=clock.now())
-    return too_many(request, until) if until else import_module("accounts.openid").answer(request, step)
+    return too_many(request, until) if until else import_module("accounts.openid").sign_in_step(request, step)
 
 
 def too_many(request: HttpRequest, until: datetime) -> HttpResponse:

@@ -81,7 +81,7 @@ def known_person_page(view: AnnotatorView[P]) -> Callable[..., HttpResponse]:
         request: HttpRequest, enrollment: Enrollment, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
         if is_claimed(request):
-            return only_claimed(request, enrollment)
+            return refuse_claimed(request, enrollment)
         return view(request, enrollment, *args, **kwargs)
 
     return annotator_page(known)
@@ -128,7 +128,7 @@ def may_be_framed(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def only_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+def refuse_claimed(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Refuse a page beyond the work itself to a visitor whose identity is only claimed (403)."""
     text = gettext(
         "Anybody could have typed the address that brought you here, so it opens only the assignment you "

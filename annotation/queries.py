@@ -245,7 +245,7 @@ def is_in_test(enrollment: Enrollment) -> bool:
     return last is not None and last.type == Event.Type.ATTEMPT_STARTED
 
 
-def kept_out(enrollment: Enrollment) -> Reason | None:
+def joining_refusal(enrollment: Enrollment) -> Reason | None:
     """Return the reason why the annotator may not join the study, or None."""
     study, annotator = enrollment.study, enrollment.annotator_id
     there = Enrollment.objects.filter(

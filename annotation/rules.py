@@ -31,9 +31,20 @@ ENROLLMENT_TRANSITIONS: dict[str, frozenset[str]] = {
     "withdrawn": frozenset(),
 }
 
-CENT = Decimal("0.01")
+UNDECIDED = frozenset({"invited", "declined"})
+"""States of enrollments that are asked for consent."""
+ON_THE_WAY = frozenset({"invited", "declined", "consented"})
+"""States of enrollments that have steps to take before they are served."""
+CAN_BE_GIVEN_STORIES = frozenset({"invited", "consented", "qualified"})
+"""States of enrollments that stories can be given to by name."""
 BEFORE_OR_AFTER_TEST = frozenset({"invited", "declined", "consented", "qualified", "failed"})
 """States from which a researcher can let an annotator take the test again."""
+CAN_BE_EXCLUDED = frozenset({"consented", "qualified", "suspended", "withdrawn"})
+"""States of enrollments that can have votes to exclude."""
+ENDS_TEST = frozenset({"suspended", "withdrawn"})
+"""States that end a test in progress."""
+
+CENT = Decimal("0.01")
 
 
 class Reason(enum.StrEnum):
@@ -106,12 +117,6 @@ STEPS = (Reason.INVITED, Reason.CONSENT_CHANGED, Reason.NOT_QUALIFIED_YET)
 
 DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED)
 """Refusals at the end of the work."""
-
-UNDECIDED = frozenset({"invited", "declined"})
-"""States of enrollments that are asked for consent."""
-
-ON_THE_WAY = frozenset({"invited", "declined", "consented"})
-"""States of enrollments that have steps to take before they are served."""
 
 
 def serving_refusal(facts: ServingFacts) -> Reason | None:

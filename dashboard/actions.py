@@ -251,7 +251,7 @@ def _create_baseline(
         annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     if admission.excluded:
         reason = f"was shown these stories in {source.slug}"
-        annotation_actions.exclude(study=study, annotators=admission.excluded, reason=reason, by=by, now=now)
+        annotation_actions.keep_out(study=study, annotators=admission.excluded, reason=reason, by=by, now=now)
     if plan.round:
         add_round(study=study, config=plan.round, by=by, now=now)
     with _file_of(drawn.questions, f"{source.slug}-{release.number}-sample.jsonl") as path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.actions.slots import settled
+from annotation.actions.slots import wanted_and_free
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 from annotation.importing.rows import batches
 from annotation.models import Answer, CheckOption, Enrollment, Story, Study, Vote
@@ -97,7 +97,7 @@ def story_wants_votes_until_it_is_decided(study_id: int | None) -> Iterator[int]
             continue
         for batch in batches(stories.values_list("pk", "extra_votes").iterator(chunk_size=CHUNK), CHUNK):
             extra = dict(batch)
-            yield from (one.pk for one in settled(study, extra) if one.extra_votes != extra[one.pk])
+            yield from (one.pk for one in wanted_and_free(study, extra) if one.extra_votes != extra[one.pk])
 
 
 @by_walking(7)

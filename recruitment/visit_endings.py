@@ -151,7 +151,7 @@ def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: da
         return False
     reason = rules.serving_refusal(annotation_actions.serving_facts(person))
     if session and session.story_limit == 0:
-        may_begin = reason in STEPS and annotation_queries.kept_out(person) is None
+        may_begin = reason in STEPS and annotation_queries.joining_refusal(person) is None
         return may_begin or annotation_queries.is_in_test(person)
     if session and now:
         reason = reason or rules.session_refusal(
@@ -161,7 +161,7 @@ def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: da
             expires_at=session.expires_at,
             now=now,
         )
-    if reason in STEPS and annotation_queries.kept_out(person):
+    if reason in STEPS and annotation_queries.joining_refusal(person):
         return False
     if reason in (None, rules.Reason.NOT_QUALIFIED_YET):
         return annotation_queries.stories_left(person, at_most=1) > 0

@@ -295,7 +295,7 @@ SECOND_FACTOR_REQUIRED: bool = env.bool("SECOND_FACTOR_REQUIRED", default=False)
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
 OPENID_ISSUER: str = env.str("OPENID_ISSUER", default="")
 """The OpenID Connect provider that researchers may sign in with. Empty: none, and nothing of it is loaded."""
-SOCIALACCOUNT_ADAPTER = "accounts.openid.ClosedDoor"
+SOCIALACCOUNT_ADAPTER = "accounts.openid.KnownAccountsOnly"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 SOCIALACCOUNT_LOGIN_ON_GET = True  # a form would have to be allowed to lead to the provider's site (CSP)
 SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {

@@ -42,8 +42,10 @@ def admit_through(*, study: Study, source: Study, by: User | None, now: datetime
 
 
 @transaction.atomic
-def exclude(*, study: Study, annotators: Collection[int], reason: str, by: User | None, now: datetime) -> int:
-    """Exclude these annotators (by id) from the study for good. Return how many are new.
+def keep_out(
+    *, study: Study, annotators: Collection[int], reason: str, by: User | None, now: datetime
+) -> int:
+    """Keep these annotators (by id) from joining the study, for good. Return how many are new.
 
     Raise :class:`WrongState` once the study has been opened.
     """

@@ -201,7 +201,7 @@ def places_held(*people: int) -> Places:
     return held
 
 
-def take_place(*, assignment: Assignment) -> bool:
+def take_design_place(*, assignment: Assignment) -> bool:
     """Set the lowest free place for a late answer. Return False if its author has their load without it."""
     if assignment.load:
         taken = places_held(assignment.enrollment_id)[assignment.enrollment_id, assignment.stratum_id]

@@ -86,9 +86,9 @@ def give_consent(*, enrollment: Enrollment, consent: ConsentText, now: datetime)
     :class:`NotAdmitted` for an annotator who may not join.
     """
     enrollment = locked(enrollment, "study")
-    kept_out = queries.kept_out(enrollment)
-    if kept_out:
-        raise NotAdmitted(kept_out)
+    refusal = queries.joining_refusal(enrollment)
+    if refusal:
+        raise NotAdmitted(refusal)
     if consent.study_id != enrollment.study_id or consent.version != enrollment.study.consent_version:
         raise WrongState(_("The consent text has changed since you opened this page. Please read it again."))
     is_undecided = enrollment.state in rules.UNDECIDED
@@ -121,10 +121,10 @@ def _let_in(enrollment: Enrollment, subject: str, *, now: datetime) -> None:
         with transaction.atomic():
             _move(enrollment, Enrollment.State.CONSENTED, Event.Type.CONSENT_GIVEN, now=now, subject=subject)
     except ProgrammingError:  # raised by the trigger that checks admission
-        kept_out = queries.kept_out(locked(enrollment, "study"))
-        if kept_out is None:
+        refusal = queries.joining_refusal(locked(enrollment, "study"))
+        if refusal is None:
             raise
-        raise NotAdmitted(kept_out) from None
+        raise NotAdmitted(refusal) from None
 
 
 @transaction.atomic

@@ -31,10 +31,8 @@ from annotation.models import Assignment, Enrollment, Event, Story, Stratum, Stu
 from annotation.reasons import check_reason
 from annotation.sql import lock_person
 
-State = Assignment.State
 AT_ONCE = 500
 """Assignments written in one statement."""
-_CAN_BE_EXCLUDED = ("consented", "qualified", "suspended", "withdrawn")
 
 
 class Recount(NamedTuple):
@@ -61,7 +59,7 @@ def exclude_annotator(
     person = lock_person(enrollment.pk)
     if exclusion_in_force(person):
         raise WrongState(_("This participant’s votes are already excluded."))
-    if person.state not in _CAN_BE_EXCLUDED:
+    if person.state not in rules.CAN_BE_EXCLUDED:
         raise WrongState(
             _("A participant who is %(state)s has no votes to exclude."), state=person.get_state_display()
         )
@@ -154,7 +152,7 @@ def readmit(assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Restore the assignments that no other exclusion covers."""
     kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
     excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
-    return count_again(assignments=excluded, study=study)
+    return restore_votes(assignments=excluded, study=study)
 
 
 def _lift(exclusion: VoteExclusion, reason: str, *, by: User | None, now: datetime) -> None:
@@ -182,7 +180,7 @@ def stop_counting(*, assignments: QuerySet[Assignment], study: Study, become: As
     return stopped
 
 
-def count_again(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
+def restore_votes(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Give assignments a slot again where their story has a free one; the others become surplus.
 
     An answer from a visit that its platform does not confirm stays excluded. Callers hold the enrollment's
@@ -193,16 +191,16 @@ def count_again(*, assignments: QuerySet[Assignment], study: Study) -> Recount:
     taken, slots = slots_taken(stories), slots_of(study, stories)
     found = list(assignments.select_related("session").order_by("story_id"))
     places = places_held(*{assignment.enrollment_id for assignment in found if assignment.load})
-    settled = [_settle(one, taken[one.story_id], slots[one.story_id], places) for one in found]
+    settled = [_restore(one, taken[one.story_id], slots[one.story_id], places) for one in found]
     full = [story for story in settled if story is not None]
     Assignment.objects.bulk_update(found, ["state", "slot", "place"], batch_size=AT_ONCE)
     Story.objects.filter(pk__in=full).mark_full()
     settle_slots(study=study, stories=stories)
     counting = sum(one.state in ANSWERED_WITH_SLOT and one.slot is not None for one in found)
-    return Recount(counting, displaced=sum(one.state == State.DISPLACED for one in found))
+    return Recount(counting, displaced=sum(one.state == Assignment.State.DISPLACED for one in found))
 
 
-def _settle(assignment: Assignment, taken: set[int | None], slots: int, places: Places) -> int | None:
+def _restore(assignment: Assignment, taken: set[int | None], slots: int, places: Places) -> int | None:
     """Set the assignment's state, slot (one of the story's ``slots``), and place in a design.
 
     Return the story's id if it has no free slot left.
@@ -211,14 +209,14 @@ def _settle(assignment: Assignment, taken: set[int | None], slots: int, places: 
     state = rules.state_of_answer(
         session.state if session else None, counts_unconfirmed=bool(session and session.counts_unconfirmed)
     )
-    if state == State.DOUBTED or assignment.slot is None:  # a hidden check has none: anybody may answer it
+    if state == Assignment.State.DOUBTED or assignment.slot is None:  # a hidden check has no slot
         assignment.state = state
         return None
     slot = rules.lowest_free_slot(taken, slots)
     held = places[assignment.enrollment_id, assignment.stratum_id]
     place = rules.lowest_free_slot(held, assignment.load) if assignment.load else None
     if slot is None or (assignment.load and place is None):
-        assignment.state = State.DISPLACED
+        assignment.state = Assignment.State.DISPLACED
         return None
     if place:
         assignment.place = place

@@ -73,7 +73,7 @@ def _give(study: Study, rows: Sequence[GivenRow], form: str, *, by: User | None,
         raise InvalidInput(_("This study has a design, which decides who gets which story."))
     if study.most_votes:
         raise InvalidInput(_("Each story gets votes here until it is decided, so none can be given by name."))
-    lists = _Lists(study, rows)
+    lists = _GivenStories(study, rows)
     refused = [(row.line, problem) for row in rows if (problem := lists.add(row))]
     problems = [_("Line %(line)s: %(problem)s") % {"line": line, "problem": one} for line, one in refused]
     if not rows:
@@ -112,7 +112,7 @@ def take_items_back(*, enrollment: Enrollment, by: User | None, now: datetime) -
     return len(freed)
 
 
-class _Lists:
+class _GivenStories:
     """Rows of given stories, checked against people and stories, which are locked."""
 
     def __init__(self, study: Study, rows: Sequence[GivenRow]) -> None:
@@ -127,7 +127,7 @@ class _Lists:
         had = theirs.exclude(state=Assignment.State.EXPIRED)
         held = theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True)
         self.study, self._people = study, {person.pseudonym: person for person in people}
-        self.kept_out = {person.pk for person in people if queries.kept_out(person)}
+        self.kept_out = {person.pk for person in people if queries.joining_refusal(person)}
         self._stories = dict(found.values_list("story_id", "pk"))
         self.newer = dict(revised.values_list("before__story_id", "after__story_id"))
         self.had = set(had.values_list("enrollment_id", "story_id"))
@@ -152,7 +152,7 @@ class _Lists:
 
 
 def _problem(
-    lists: _Lists, row: GivenRow, person: Enrollment | None, story: int | None, slot: int | None
+    lists: _GivenStories, row: GivenRow, person: Enrollment | None, story: int | None, slot: int | None
 ) -> str:
     if row.story_id in lists.newer:
         said = _("“%(story_id)s” was revised. Give “%(newer)s”.")
@@ -164,7 +164,7 @@ def _problem(
         said = _(
             "“%(person)s” is neither a pseudonym in this study nor a confirmed address. Invite them first."
         )
-    elif person.state not in ("invited", "consented", "qualified"):
+    elif person.state not in rules.CAN_BE_GIVEN_STORIES:
         said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
     elif person.pk in lists.kept_out:
         said = _("“%(person)s” may not join this study. Leave the line out.")

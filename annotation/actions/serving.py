@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.utils.translation import gettext as _
 
 from annotation import hidden_checks, queries, rules, strata
-from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_place
+from annotation.actions.designs import lease_reserved, lock_story_of, reserve_set, take_design_place
 from annotation.actions.hidden_checks import draw_consequences
 from annotation.actions.leases import free_expired_leases
 from annotation.actions.slots import settle_slots, slots_of
@@ -361,7 +361,7 @@ def _take_slot_again(assignment: Assignment) -> bool:
     story = assignment.story_id
     taken, slots = taken_slots(story), slots_of(assignment.enrollment.study, [story])[story]
     slot = rules.lowest_free_slot(taken, slots)
-    if slot is None or not take_place(assignment=assignment):
+    if slot is None or not take_design_place(assignment=assignment):
         return False
     assignment.slot = slot
     if assignment.stratum_id:

@@ -55,10 +55,10 @@ def settle_slots(*, study: Study, stories: Iterable[int]) -> None:
     if study.most_votes:
         locked = lock_in_order(Story.objects.wanted().filter(study=study, pk__in=set(stories)))
         changed = ["extra_votes", "has_free_slot"]
-        Story.objects.bulk_update(settled(study, locked), changed, batch_size=500)
+        Story.objects.bulk_update(wanted_and_free(study, locked), changed, batch_size=500)
 
 
-def settled(study: Study, stories: Collection[int]) -> list[Story]:
+def wanted_and_free(study: Study, stories: Collection[int]) -> list[Story]:
     """Return stories of an adaptive study with what :func:`settle_slots` sets, without their other fields.
 
     Votes that wait for their platform count here: they keep their slot. So does whoever holds one.

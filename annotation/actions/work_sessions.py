@@ -11,8 +11,6 @@ from annotation.actions.slots import lock_stories, release_assignments
 from annotation.models import Assignment, Enrollment, Event, WorkSession
 from annotation.sql import lock_person
 
-State = WorkSession.State
-
 
 @transaction.atomic
 def open_session(
@@ -58,7 +56,7 @@ def carry_test(*, lost: WorkSession, session: WorkSession) -> None:
 @transaction.atomic
 def forget_tests(*, enrollment: Enrollment) -> None:
     """Let no unconfirmed session hand in a test that somebody else did in the annotator's name."""
-    sessions = WorkSession.objects.filter(enrollment=enrollment).exclude(state=State.CONFIRMED)
+    sessions = WorkSession.objects.filter(enrollment=enrollment).exclude(state=WorkSession.State.CONFIRMED)
     sessions.update(test_begun=False, test_finished_at=None)
 
 
@@ -76,9 +74,9 @@ def confirm_session(*, session: WorkSession, by: User | None, now: datetime) -> 
     The votes of a visit that was doubted before count where slots are still free.
     """
     person, session = lock_person(session.enrollment_id), locked(session)
-    if session.state == State.CONFIRMED:
+    if session.state == WorkSession.State.CONFIRMED:
         return False
-    _become(session, State.CONFIRMED, now=now)
+    _become(session, WorkSession.State.CONFIRMED, now=now)
     theirs = Assignment.objects.filter(session=session)
     theirs.filter(state=Assignment.State.PENDING).update(state=Assignment.State.SUBMITTED)
     theirs.filter(state=Assignment.State.DOUBTED).update(state=Assignment.State.EXCLUDED)
@@ -95,13 +93,13 @@ def doubt_session(*, session: WorkSession, reason: str, by: User | None, now: da
     Release the story that the annotator holds in it. Return False if it was doubted already.
     """
     person, session = lock_person(session.enrollment_id), locked(session)
-    if session.state == State.DOUBTED:
+    if session.state == WorkSession.State.DOUBTED:
         return False
     theirs = Assignment.objects.filter(session=session)
     # Lock all before writing one: two annotators may each hold a story that the other has answered.
     reserved = Assignment.objects.filter(enrollment=person, state=Assignment.State.RESERVED)
     lock_stories(theirs.living() | reserved)
-    _become(session, State.DOUBTED, now=now)
+    _become(session, WorkSession.State.DOUBTED, now=now)
     if theirs.filter(state=Assignment.State.LEASED).exists():
         release_assignments(enrollment=person)
     exclusions.stop_counting(assignments=theirs, study=person.study, become=Assignment.State.DOUBTED)

@@ -16,8 +16,8 @@ from annotation.access import (
     annotator_page,
     is_claimed,
     known_person_page,
-    only_claimed,
     page_url,
+    refuse_claimed,
     session_id,
     work_session,
 )
@@ -32,12 +32,12 @@ from annotation.views.common import (
     COMMENT,
     back_from,
     continue_link,
+    dropping_draft,
     go,
     message,
     page,
     progress,
     receipt_context,
-    settled,
 )
 from tomannot import clock
 
@@ -50,7 +50,7 @@ TO_STORY = "?back=story"
 def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """List the annotator's answers, each with a link to change it or the reason why that is over."""
     if _is_over_for_claimed(request):
-        return only_claimed(request, enrollment)
+        return refuse_claimed(request, enrollment)
     protocol = enrollment.study.protocol
     which = min(number_in(request.GET.get("page")) or 1, enrollment.study.story_cap)
     votes, more = queries.recent_votes(enrollment, page=which, session_id=_only_in(request))
@@ -94,7 +94,7 @@ def change_last(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> HttpResponse:
     """Show the form of an answered story with its answers, and store changes."""
     if _is_over_for_claimed(request):
-        return only_claimed(request, enrollment)
+        return refuse_claimed(request, enrollment)
     vote = queries.newest_vote(enrollment, assignment_id, session_id=_only_in(request))
     if vote is None:
         text = _("You have no answer at this address.")
@@ -118,8 +118,8 @@ def change(request: HttpRequest, enrollment: Enrollment, assignment_id: int) -> 
     except CannotChange as error:
         text = no_change_text(error.reason)
         refused = message(request, enrollment, _("This answer can’t be changed"), text, status=409)
-        return settled(refused, form["draft"], stored=False)
-    return settled(go(request, _after_change(request, changed)), form["draft"])
+        return dropping_draft(refused, form["draft"], stored=False)
+    return dropping_draft(go(request, _after_change(request, changed)), form["draft"])
 
 
 @require_safe

@@ -108,7 +108,7 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponseClientRedirect(url) if extended(request).htmx else redirect(url)
 
 
-def settled(response: HttpResponse, draft: str, *, stored: bool = True) -> HttpResponse:
+def dropping_draft(response: HttpResponse, draft: str, *, stored: bool = True) -> HttpResponse:
     """Tell the device to drop this draft: it is stored, or never can be."""
     response["X-Stored-Assignment" if stored else "X-Unknown-Assignment"] = draft
     return response

@@ -33,12 +33,12 @@ from annotation.views.common import (
     back_from,
     closing_url,
     continue_link,
+    dropping_draft,
     go,
     message,
     page,
     progress,
     receipt_context,
-    settled,
     skip_receipt,
 )
 from tomannot import clock
@@ -82,9 +82,9 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect(page_url(request, "link:hand_in"))
     version = number_in(request.POST.get("version")) or enrollment.study.consent_version
     text = get_object_or_404(ConsentText, study=enrollment.study, version=version)
-    kept_out = queries.kept_out(enrollment)
-    if kept_out:
-        return _not_for_them(request, enrollment, kept_out)
+    refusal = queries.joining_refusal(enrollment)
+    if refusal:
+        return _not_for_them(request, enrollment, refusal)
     if request.method != "POST":
         if enrollment.consent_id == text.pk and enrollment.state not in rules.UNDECIDED:
             return redirect(page_url(request, "annotation:home"))
@@ -159,7 +159,7 @@ def stories(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _story(request, enrollment, again, errors=incomplete.errors)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        return settled(unknown, str(number_in(request.POST.get("assignment"))), stored=False)
+        return dropping_draft(unknown, str(number_in(request.POST.get("assignment"))), stored=False)
 
 
 def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
@@ -183,9 +183,9 @@ def _submitted(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     draft = str(receipt.vote.assignment_id)
     if request.POST.get("instructions", "0") != str(enrollment.study.instructions_id or 0):
         url = page_url(request, "annotation:stories")  # brings the new instructions, too
-        return settled(HttpResponseClientRedirect(f"{url}?receipt={receipt.vote.pk}"), draft)
+        return dropping_draft(HttpResponseClientRedirect(f"{url}?receipt={receipt.vote.pk}"), draft)
     response = _served(request, enrollment, outcome, receipt_context(receipt.vote, differs=receipt.differs))
-    return settled(response, draft)
+    return dropping_draft(response, draft)
 
 
 @require_POST
@@ -227,9 +227,9 @@ def skip(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return message(request, enrollment, _("Nothing was skipped"), str(error), status=422)
     except NotTheirs as error:
         unknown = message(request, enrollment, _("Nothing was saved"), str(error), status=404)
-        return settled(unknown, f"skip.{assignment_id}", stored=False)
+        return dropping_draft(unknown, f"skip.{assignment_id}", stored=False)
     url = f"{page_url(request, 'annotation:stories')}?skipped={assignment_id}"
-    return settled(go(request, url), f"skip.{assignment_id}")
+    return dropping_draft(go(request, url), f"skip.{assignment_id}")
 
 
 @require_safe

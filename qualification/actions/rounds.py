@@ -87,13 +87,13 @@ def record_about_round(
 
 
 def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None:
-    """Raise :class:`InvalidInput` for texts whose answers one round would show and another ask in earnest."""
+    """Raise :class:`InvalidInput` for texts whose answers one round would show and another asks for real."""
     used = RoundStory.objects.filter(round__study=study)
     others = used.exclude(round__kind=kind) if kind in TESTS else used.filter(round__kind__in=TESTS)
-    earnest = Q(pk__in=others.values("story"))
+    asked = Q(pk__in=others.values("story"))
     if kind != Round.Kind.TEST:
-        earnest |= ~Q(role__in=(Story.Role.QUALIFICATION, Story.Role.QUIZ))
-    found = Story.objects.filter(earnest, study=study, text_hash__in=[story.text_hash for story in stories])
+        asked |= ~Q(role__in=(Story.Role.QUALIFICATION, Story.Role.QUIZ))
+    found = Story.objects.filter(asked, study=study, text_hash__in=[story.text_hash for story in stories])
     elsewhere = set(found.values_list("text_hash", flat=True))
     if secret := [story.story_id for story in stories if story.text_hash in elsewhere]:
         told = _(

@@ -18,16 +18,13 @@ from annotation.models import Enrollment
 from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import stories_left, work_so_far
-from annotation.rules import REASON_BY_STUDY_STATE
-from annotation.views.common import go, page, settled
+from annotation.rules import ENDS_TEST, REASON_BY_STUDY_STATE
+from annotation.views.common import dropping_draft, go, page
 from qualification import actions
 from qualification.errors import AlreadyHandedIn, NotTheirTurn
 from qualification.models import AnswerKey, Attempt, AttemptAnswer, PracticeAnswer, Round, RoundStory
 from qualification.queries import next_attempt, pass_mark, practice_of, saved_version
 from tomannot import clock
-
-OUT = (Enrollment.State.SUSPENDED, Enrollment.State.WITHDRAWN)
-"""States that end a test in progress."""
 
 BACK = "back"
 """Query string of a story opened from the review: saving it leads back to the review."""
@@ -91,8 +88,8 @@ def story(request: HttpRequest, enrollment: Enrollment, position: int) -> HttpRe
         return _not_any_more(request, enrollment, position)
     except ChangedMeanwhile as error:
         again = {"url": request.get_full_path(), "label": _("See the answers")}
-        return lost(request, enrollment, _sent_draft(request, position), str(error), again)
-    return settled(go(request, _next_page(request, attempt, position)), _sent_draft(request, position))
+        return not_saved(request, enrollment, _sent_draft(request, position), str(error), again)
+    return dropping_draft(go(request, _next_page(request, attempt, position)), _sent_draft(request, position))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -128,7 +125,7 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect(page_url(request, "annotation:home"))
     may_retry = enrollment.state == Enrollment.State.CONSENTED
     context = {
-        "answers": _told(attempt) if attempt.round.is_quiz else [],
+        "answers": _quiz_answers(attempt) if attempt.round.is_quiz else [],
         "passed": attempt.passed,
         "pays_on_fail": session_id(request) is None and _pays_on_fail(enrollment, attempt.round),
         "work": None if work_session(request) else work_so_far(enrollment),
@@ -138,7 +135,7 @@ def result(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return page(request, enrollment, "qualification/result.html", context)
 
 
-def _told(attempt: Attempt) -> list[dict[str, Any]]:
+def _quiz_answers(attempt: Attempt) -> list[dict[str, Any]]:
     """Return every question of a quiz that was handed in, with its right answer and the reason."""
     given: dict[int, list[AttemptAnswer]] = {}
     for answer in attempt.answers.all():
@@ -193,21 +190,21 @@ def _not_any_more(request: HttpRequest, enrollment: Enrollment, position: int) -
     home = page_url(request, "annotation:home")
     if request.method != "POST":
         return redirect(home)
-    if enrollment.state in OUT:
+    if enrollment.state in ENDS_TEST:
         text = _("Your participation has been paused or has ended. What you saved before is kept.")
     else:
         text = _("You are no longer in this test. It may have been handed in from another window.")
     way_on = {"url": home, "label": _("See your status")}
-    return lost(request, enrollment, _sent_draft(request, position), text, way_on)
+    return not_saved(request, enrollment, _sent_draft(request, position), text, way_on)
 
 
-def lost(
+def not_saved(
     request: HttpRequest, enrollment: Enrollment, draft: str, text: str, way_on: dict[str, str]
 ) -> HttpResponse:
     """Say why the answers just sent can never be saved, and let the device drop them."""
     context = {"heading": _("These answers were not saved"), "text": text, "actions": [way_on]}
     response = page(request, enrollment, "pages/message.html", context, status=409)
-    return settled(response, draft, stored=False)
+    return dropping_draft(response, draft, stored=False)
 
 
 def _entries(attempt: Attempt) -> QuerySet[RoundStory]:

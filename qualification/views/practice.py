@@ -12,12 +12,12 @@ from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
 from annotation.queries import is_in_test
 from annotation.rules import REASON_BY_STUDY_STATE
-from annotation.views.common import go, page, settled
+from annotation.views.common import dropping_draft, go, page
 from qualification import actions
 from qualification.errors import NotTheirTurn
 from qualification.models import RoundStory
 from qualification.queries import Practice, last_practised, practice_of, saved_version
-from qualification.views.attempts import compared, form_page, lost
+from qualification.views.attempts import compared, form_page, not_saved
 from tomannot import clock
 
 
@@ -45,9 +45,9 @@ def practice(request: HttpRequest, enrollment: Enrollment, position: int) -> Htt
         if request.method != "POST":
             return redirect(home)
         way_on = {"url": home, "label": _("Continue")}
-        return lost(request, enrollment, _draft(round, position, saved), str(error), way_on)
+        return not_saved(request, enrollment, _draft(round, position, saved), str(error), way_on)
     answers = page_url(request, "qualification:practised", position=position)
-    return settled(go(request, answers), _draft(round, position, saved))
+    return dropping_draft(go(request, answers), _draft(round, position, saved))
 
 
 @require_safe

@@ -126,8 +126,8 @@ def test_the_excluded_are_told_so_and_the_database_holds_it() -> None:
     draft = builders.make_study("study", opened=False)
     annotator = Annotator.objects.create(created_at=timezone.now())
     exclude = {"study": draft, "reason": "has read them", "by": None, "now": timezone.now()}
-    assert actions.exclude(annotators=[annotator.pk], **exclude) == 1  # type: ignore[arg-type]
-    assert actions.exclude(annotators=[annotator.pk], **exclude) == 0  # type: ignore[arg-type]
+    assert actions.keep_out(annotators=[annotator.pk], **exclude) == 1  # type: ignore[arg-type]
+    assert actions.keep_out(annotators=[annotator.pk], **exclude) == 0  # type: ignore[arg-type]
     study = actions.open_study(study=draft, by=None, now=timezone.now())
     person = there(study, annotator)
     assert arrive(person).heading == "You know these stories already"
@@ -145,7 +145,7 @@ def test_inviting_the_qualified_spares_everybody_else() -> None:
     source = builders.make_study("source")
     draft = builders.make_study("study", opened=False)
     first, second, third, fourth, gone = (person.annotator for person in builders.qualified(source, 5))
-    actions.exclude(study=draft, annotators=[first.pk], reason="test", by=None, now=timezone.now())
+    actions.keep_out(study=draft, annotators=[first.pk], reason="test", by=None, now=timezone.now())
     study = actions.admit_through(study=draft, source=source, by=None, now=timezone.now())
     actions.forget(annotator=gone, now=timezone.now())
     builders.invite(source)
@@ -164,7 +164,7 @@ def test_it_is_settled_in_the_draft() -> None:
     with pytest.raises(WrongState, match="while it is a draft"):
         actions.admit_through(study=opened, source=source, by=None, now=timezone.now())
     with pytest.raises(WrongState, match="while it is a draft"):
-        actions.exclude(study=opened, annotators=[], reason="test", by=None, now=timezone.now())
+        actions.keep_out(study=opened, annotators=[], reason="test", by=None, now=timezone.now())
     with pytest.raises(ProgrammingError), transaction.atomic():
         Study.objects.filter(pk=opened.pk).update(qualified_through=source)
 
@@ -191,7 +191,7 @@ def test_what_changed_since_it_was_looked_at_keeps_somebody_out(
     """As when the person is suspended in the other study between the look and the step."""
     before = builders.qualified(source)[0]
     person = there(study, before.annotator)
-    look = queries.kept_out
+    look = queries.joining_refusal
     looks: list[Enrollment] = []
 
     def looking(enrollment: Enrollment) -> Reason | None:
@@ -201,7 +201,7 @@ def test_what_changed_since_it_was_looked_at_keeps_somebody_out(
             actions.suspend(enrollment=before, by=None, now=timezone.now(), reason="too fast")
         return found
 
-    monkeypatch.setattr(queries, "kept_out", looking)
+    monkeypatch.setattr(queries, "joining_refusal", looking)
 
     with pytest.raises(NotAdmitted) as error:
         builders.consent(person)

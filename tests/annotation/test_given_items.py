@@ -347,7 +347,7 @@ def test_whoever_declines_or_fails_the_test_gives_back_what_was_given(outcome: s
 def test_a_line_names_a_participant_who_may_join() -> None:
     study = builders.make_study(stories=4, votes_per_story=1, opened=False)
     known, other = actions.invite(study=study, count=2, by=None, now=NOW)
-    actions.exclude(study=study, annotators=[known.annotator_id], reason="Knows them.", by=None, now=NOW)
+    actions.keep_out(study=study, annotators=[known.annotator_id], reason="Knows them.", by=None, now=NOW)
     rows = [GivenRow(1, ids(0)[0], ""), GivenRow(2, ids(0)[0], known.pseudonym)]
     with pytest.raises(InvalidInput) as caught:
         actions.give_items(study=study, rows=rows, by=None, now=NOW)

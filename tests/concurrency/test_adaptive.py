@@ -32,7 +32,7 @@ def both_answer() -> None:
 
 
 def test_whoever_comes_second_sees_that_they_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
-    slowly(monkeypatch, slots, "settled")
+    slowly(monkeypatch, slots, "wanted_and_free")
 
     both_answer()
 
@@ -43,7 +43,7 @@ def test_whoever_comes_second_sees_that_they_disagree(monkeypatch: pytest.Monkey
 
 def test_without_the_lock_of_the_story_both_see_only_their_own_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "lock_in_order", lambda rows: list(rows.values_list("pk", flat=True)))
-    together(monkeypatch, slots, "settled", 2)
+    together(monkeypatch, slots, "wanted_and_free", 2)
 
     both_answer()
 

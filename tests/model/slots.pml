@@ -76,7 +76,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
  * writes designs.reserve
  * writes skips.skip_story
  * writes exclusions.stop_counting
- * writes exclusions.count_again
+ * writes exclusions.restore_votes
  * writes slots.settle_slots
  */
 
@@ -104,10 +104,10 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define VOTE_STAYS_OVER_SKIP 21      /* UNANSWERED in skips.skip_story */
 #define EXCLUSION_ENDS_LEASE 22      /* release_assignments in exclusions.exclude_annotator */
 #define EXCLUSION_FREES_STORY 23     /* mark_free in exclusions.stop_counting */
-#define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.count_again */
-#define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._settle */
-#define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.count_again */
-#define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._settle */
+#define READMISSION_LOCKS_STORIES 24 /* lock_stories in exclusions.restore_votes */
+#define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._restore */
+#define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.restore_votes */
+#define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._restore */
 #define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions.readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
 #define DOUBT_STOPS_COUNTING 30      /* stop_counting in work_sessions.doubt_session */
@@ -115,13 +115,13 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define CHANGE_LEAVES_ASSIGNMENT 32  /* instead_of in votes.store_vote */
 #define RESERVING_COUNTS_AFTER_LOCK 33 /* lock_in_order(Story in designs.reserve_set */
 #define RESERVING_MARKS_FULL 34      /* mark_full in designs.reserve */
-#define HOLDERS_KEEP_SLOTS 35        /* holders[story]) in slots.settled */
+#define HOLDERS_KEEP_SLOTS 35        /* holders[story]) in slots.wanted_and_free */
 #define VOTE_SETTLES 36              /* settle_slots in serving._record */
 #define CHANGE_SETTLES 37            /* settle_slots in votes.change_vote */
 #define SWEEP_SETTLES 38             /* settle_slots in leases.free_expired_leases */
 #define SKIP_SETTLES 39              /* settle_slots in skips.skip_story */
 #define EXCLUSION_SETTLES 40         /* settle_slots in exclusions.stop_counting */
-#define READMISSION_SETTLES 41       /* settle_slots in exclusions.count_again */
+#define READMISSION_SETTLES 41       /* settle_slots in exclusions.restore_votes */
 #define GUARDS 41
 
 #ifndef WITHOUT
@@ -171,7 +171,7 @@ byte read[3];          /* what else it read */
 
 byte p, s;             /* the next step's person and story */
 bit moved;             /* their form comes from a later visit, which takes answers */
-bit no_place;          /* take_place finds none in the person's load: only the person's rows say so */
+bit no_place;          /* take_design_place finds none in the person's load: only the person's rows say so */
 bit designed;          /* the study has a design: items are reserved before they are leased */
 bit adaptive;          /* the study has an adaptive number of votes, from 1 to SLOTS */
 bit open_end;          /* if this step changes votes, they leave the story undecided */
@@ -358,7 +358,7 @@ inline stop(z, its, become) {
 	fi
 }
 
-/* exclusions.count_again for one assignment */
+/* exclusions.restore_votes for one assignment */
 inline again(z, its) {
 	number = (guard(READMISSION_LOCKS_STORIES) || doing[p] != AGAIN -> lowest_free(its) : found[p]);
 	if

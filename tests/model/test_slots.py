@@ -151,7 +151,7 @@ def test_model_has_the_writers_of_the_code() -> None:
     writers = {
         place
         for place, source in _sources().items()
-        if re.search(r"mark_(free|full)\(|[^_]update\(has_free_slot=|bulk_update\(settled", source)
+        if re.search(r"mark_(free|full)\(|[^_]update\(has_free_slot=|bulk_update\(wanted_and_free", source)
     }
     named = set(re.findall(r"^ \* writes (\w+\.\w+)", TEXT, flags=re.MULTILINE))
     assert named == writers - OUTSIDE

@@ -61,7 +61,7 @@ def _make_open() -> None:
     rows = [builders.story_row(number, prefix="practice") for number in (900, 901)]
     practice = builders.add_round(study, rows, kind=Round.Kind.REQUIRED)
     (stranger,) = builders.invite(builders.make_study("elsewhere", stories=1))
-    actions.exclude(study=study, annotators=[stranger.annotator_id], reason="knows them", by=None, now=now)
+    actions.keep_out(study=study, annotators=[stranger.annotator_id], reason="knows them", by=None, now=now)
     page = "# Read this\n\nThen answer."
     actions.set_instructions(study=study, page=page, examples={}, thanks="Thank you.", by=None, now=now)
     actions.set_design(study=study, by_column="severity_original", load={"1": 6}, by=None, now=now)
