@@ -24,6 +24,7 @@ from annotation.models import (
     Vote,
     WorkSession,
 )
+from annotation.protocols import is_installed
 from annotation.protocols.base import Protocol
 from annotation.protocols.questions import Choice, Question
 from annotation.protocols.tables import cells_as_read
@@ -243,6 +244,22 @@ def is_in_test(enrollment: Enrollment) -> bool:
     types = (Event.Type.ATTEMPT_STARTED, Event.Type.ATTEMPT_SUBMITTED, Event.Type.TEST_GIVEN_BACK)
     last = enrollment.events.filter(type__in=types).order_by("-pk").first() if is_their_turn else None
     return last is not None and last.type == Event.Type.ATTEMPT_STARTED
+
+
+def serving_refusal(enrollment: Enrollment) -> Reason | None:
+    """Return the reason why the annotator is served no story, or None. It must carry its study."""
+    study = enrollment.study
+    return rules.serving_refusal(
+        study_state=study.state,
+        study_environment=study.environment,
+        study_consent_version=study.consent_version,
+        protocol_installed=is_installed(study.protocol_name, study.protocol_version),
+        story_cap=study.story_cap,
+        enrollment_state=enrollment.state,
+        environment=enrollment.environment,
+        consent_version=enrollment.consent.version if enrollment.consent else 0,
+        stories_submitted=enrollment.stories_submitted,
+    )
 
 
 def joining_refusal(enrollment: Enrollment) -> Reason | None:

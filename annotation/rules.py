@@ -81,21 +81,6 @@ class Refusal:
     retry_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServingFacts:
-    """The facts about an enrollment and its study that decide whether it is served."""
-
-    study_state: str
-    study_environment: str
-    study_consent_version: int
-    protocol_installed: bool
-    story_cap: int
-    enrollment_state: str
-    environment: str
-    consent_version: int
-    stories_submitted: int
-
-
 _BY_ENROLLMENT_STATE = {
     "invited": Reason.INVITED,
     "declined": Reason.DECLINED,
@@ -119,26 +104,37 @@ DONE = (Reason.ALL_DONE, Reason.CAP_REACHED, Reason.STUDY_CLOSED)
 """Refusals at the end of the work."""
 
 
-def serving_refusal(facts: ServingFacts) -> Reason | None:
+def serving_refusal(
+    *,
+    study_state: str,
+    study_environment: str,
+    study_consent_version: int,
+    protocol_installed: bool,
+    story_cap: int,
+    enrollment_state: str,
+    environment: str,
+    consent_version: int,
+    stories_submitted: int,
+) -> Reason | None:
     """Return None if the annotator may have a story, else the reason why not.
 
     The only gate: qualified, consent up to date, below the cap, in an open study, in its environment.
     Annotators on their way to the stories are told first if the study is not open, so that nobody agrees
     and reads for nothing; others are told first about their own state.
     """
-    if facts.environment != facts.study_environment:
+    if environment != study_environment:
         return Reason.WRONG_ENVIRONMENT
-    if facts.enrollment_state in ON_THE_WAY and facts.study_state != "open":
-        return REASON_BY_STUDY_STATE[facts.study_state]
-    if facts.enrollment_state != "qualified":
-        return _BY_ENROLLMENT_STATE[facts.enrollment_state]
-    if facts.study_state != "open":
-        return REASON_BY_STUDY_STATE[facts.study_state]
-    if not facts.protocol_installed:
+    if enrollment_state in ON_THE_WAY and study_state != "open":
+        return REASON_BY_STUDY_STATE[study_state]
+    if enrollment_state != "qualified":
+        return _BY_ENROLLMENT_STATE[enrollment_state]
+    if study_state != "open":
+        return REASON_BY_STUDY_STATE[study_state]
+    if not protocol_installed:
         return Reason.PROTOCOL_CHANGED
-    if facts.consent_version != facts.study_consent_version:
+    if consent_version != study_consent_version:
         return Reason.CONSENT_CHANGED
-    if facts.stories_submitted >= facts.story_cap:
+    if stories_submitted >= story_cap:
         return Reason.CAP_REACHED
     return None
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation import actions as annotation_actions, queries as annotation_queries, rules
+from annotation import queries as annotation_queries, rules
 from annotation.models import Enrollment, WorkSession
 from annotation.rules import STEPS
 from recruitment.arrival_rules import Ending, VisitOutcome, ending, visit_outcome
@@ -124,7 +124,7 @@ def why_ended(
 
     Without a session, a study that is not open says nothing about the past: whoever could go on has left.
     """
-    reason = rules.serving_refusal(annotation_actions.serving_facts(person))
+    reason = annotation_queries.serving_refusal(person)
     if reason in (rules.Reason.WITHDRAWN, rules.Reason.DECLINED):
         return Visit.End.LEFT
     if reason == rules.Reason.CAP_REACHED:
@@ -149,7 +149,7 @@ def may_go_on(person: Enrollment, session: WorkSession | None = None, *, now: da
     """Return True if the person can be given something to do now, in this session if any. Take nothing."""
     if session and session.state == WorkSession.State.DOUBTED:
         return False
-    reason = rules.serving_refusal(annotation_actions.serving_facts(person))
+    reason = annotation_queries.serving_refusal(person)
     if session and session.story_limit == 0:
         may_begin = reason in STEPS and annotation_queries.joining_refusal(person) is None
         return may_begin or annotation_queries.is_in_test(person)

@@ -32,7 +32,7 @@ from annotation.actions.reviews import (
 )
 from annotation.actions.revisions import check_revisable, record_revision, revise_story
 from annotation.actions.serving import (
-    Receipt, assign_next_story, record_vote, record_vote_and_assign_next, serving_facts,
+    Receipt, assign_next_story, record_vote, record_vote_and_assign_next,
 )
 from annotation.actions.skips import skip_story
 from annotation.actions.studies import (

@@ -26,7 +26,6 @@ from annotation.models import (
     Vote,
     WorkSession,
 )
-from annotation.protocols import is_installed
 from annotation.protocols.questions import Choice
 from annotation.rules import Reason, Refusal
 from annotation.sql import (
@@ -98,7 +97,7 @@ def _lock_session(enrollment: Enrollment, session_id: int | None) -> WorkSession
 
 
 def _refusal(enrollment: Enrollment, session: WorkSession | None, *, now: datetime) -> Reason | None:
-    refusal = rules.serving_refusal(serving_facts(enrollment))
+    refusal = queries.serving_refusal(enrollment)
     if refusal or session is None:
         return refusal
     return rules.session_refusal(
@@ -276,22 +275,6 @@ def _record(
     settle_slots(study=assignment.enrollment.study, stories=[assignment.story_id])
     draw_consequences(person=assignment.enrollment, after=assignment.story, now=now)
     return Receipt(vote=vote, differs=False)
-
-
-def serving_facts(enrollment: Enrollment) -> rules.ServingFacts:
-    """Collect what :func:`rules.serving_refusal` looks at. The enrollment must carry its study."""
-    study = enrollment.study
-    return rules.ServingFacts(
-        study_state=study.state,
-        study_environment=study.environment,
-        study_consent_version=study.consent_version,
-        protocol_installed=is_installed(study.protocol_name, study.protocol_version),
-        story_cap=study.story_cap,
-        enrollment_state=enrollment.state,
-        environment=enrollment.environment,
-        consent_version=enrollment.consent.version if enrollment.consent else 0,
-        stories_submitted=enrollment.stories_submitted,
-    )
 
 
 def _give_out(

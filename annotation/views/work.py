@@ -69,7 +69,7 @@ def home(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return redirect(page_url(request, "link:hand_in"))
     if queries.is_in_test(enrollment):
         return redirect(page_url(request, "qualification:intro"))
-    reason = rules.serving_refusal(actions.serving_facts(enrollment))
+    reason = queries.serving_refusal(enrollment)
     target = PAGE_OF_REASON.get(reason, "annotation:stories") if reason else "annotation:stories"
     return redirect(page_url(request, target))
 
