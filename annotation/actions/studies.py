@@ -46,9 +46,8 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
     :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
     """
     if slug in RESERVED_SLUGS:
-        raise InvalidStudy(problems={"slug": f"“{slug}” stands for a page. Choose another slug."})
-    if Study.objects.filter(slug=slug).exists():
-        raise StudyExists(f"There is a study “{slug}” already. Choose another slug.")
+        told = _("“%(slug)s” is the address of a page. Choose another slug.")
+        raise InvalidStudy(problems={"slug": told % {"slug": slug}})
     chosen = {"qualification_required": True, **usual_settings(), **settings}
     if unknown := chosen.keys() - {"qualification_required", *SETTINGS}:
         raise InvalidStudy(problems=dict.fromkeys(sorted(unknown), "There is no such setting."))
@@ -68,7 +67,7 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
         **chosen,
     )
     try:
-        study.full_clean(validate_constraints=False)  # a query each, for what the fields refuse already
+        study.full_clean(validate_unique=False, validate_constraints=False)  # a query each; saving says it
     except ValidationError as error:
         raise InvalidStudy(problems=problems_of(error)) from error
     if problems := _adaptive_problems(study):
@@ -76,8 +75,10 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
     try:
         with transaction.atomic():
             study.save()
-    except IntegrityError as error:  # created meanwhile
-        raise StudyExists(f"There is a study “{slug}” already. Choose another slug.") from error
+    except IntegrityError as error:
+        raise StudyExists(
+            _("There is a study “%(slug)s” already. Choose another slug."), slug=slug
+        ) from error
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
     if by:
         set_role(study=study, user=by, role=Membership.Role.OWNER, by=by, now=now)
