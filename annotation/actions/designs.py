@@ -37,22 +37,8 @@ def set_design(
     if study.state != Study.State.DRAFT:
         raise InvalidStudy(problems={"design": _("The study has been opened, so its design stays.")})
     column = study.protocol.columns.get(by_column, by_column) if load else ""
-    said = ""
-    if load and (study.only_given or Assignment.objects.filter(story__study=study, given=True).exists()):
-        said = _("Stories are given by name here. Take them back, and choose another order of stories first.")
-    if load and column not in Study.StratumField:
-        known = ", ".join((*study.protocol.columns, *Study.StratumField.values))
-        said = _("“%(name)s” is not a column by which items can be divided: %(known)s.") % {
-            "name": by_column, "known": known
-        }  # fmt: skip
-    for name, number in load.items():
-        if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
-            said = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
-            said %= f"{name[:80]}: {number}"
-    if load and study.most_votes:
-        said = _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
-    if said:
-        raise InvalidStudy(problems={"design": said})
+    if load and (problem := _problem_of(study, by_column, column, load)):
+        raise InvalidStudy(problems={"design": problem})
     before, after = design_of(study), {"by": column, "load": dict(load)} if load else None
     if before == after:
         return study
@@ -63,6 +49,23 @@ def set_design(
     note = noted({"design": before}, {"design": after}, ["design"])
     record_event(study=study, type=Event.Type.STUDY_CHANGED, by=by, now=now, note=note)
     return study
+
+
+def _problem_of(study: Study, by_column: str, column: str, load: Mapping[str, int]) -> str:
+    """Return the first reason why the study cannot have this design, with the remedy, or ""."""
+    if study.only_given or Assignment.objects.filter(story__study=study, given=True).exists():
+        return _("Stories are given by name here. Take them back, and choose another order of stories first.")
+    if column not in Study.StratumField:
+        known = ", ".join((*study.protocol.columns, *Study.StratumField.values))
+        told = _("“%(name)s” is not a column by which items can be divided: %(known)s.")
+        return told % {"name": by_column, "known": known}
+    for name, number in load.items():
+        if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
+            told = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
+            return told % f"{name[:80]}: {number}"
+    if study.most_votes:
+        return _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
+    return ""
 
 
 def design_of(study: Study) -> dict[str, object] | None:
