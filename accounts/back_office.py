@@ -26,7 +26,7 @@ class BackOfficeSite(UnfoldAdminSite):
         return _UNFOLD_NEEDS(super().admin_view(view, cacheable))
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Lead to the one sign-in page, which limits guessing; refuse who is signed in and not staff."""
+        """Redirect to the sign-in page, which limits guessing. Refuse signed-in users who are not staff."""
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or request.path)

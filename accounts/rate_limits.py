@@ -93,7 +93,7 @@ def retry_at(limit: Limit, whom: str, *, now: datetime) -> datetime | None:
 
 
 class RateLimited(Exception):
-    """A limit is reached; ``until`` then. ``what``: the sentence that says what was too much."""
+    """A limit is reached until ``until``. ``what`` is a sentence for the user that names it."""
 
     def __init__(self, until: datetime, what: str = "") -> None:
         super().__init__(what)

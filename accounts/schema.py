@@ -37,7 +37,7 @@ def optional_text(max_length: int, help_text: Any) -> "models.CharField[str, str
 
 
 def flag(help_text: Any = "", *, initial: bool = False) -> "models.BooleanField[bool, bool]":
-    """Return a field that is ``initial`` in rows which do not say, those of earlier versions too."""
+    """Return a boolean field with this default, in Python and in the database."""
     return models.BooleanField(default=initial, db_default=initial, help_text=help_text)
 
 

@@ -12,7 +12,7 @@ from accounts import views
 
 
 def lazily(view: str) -> Callable[..., HttpResponse]:
-    """Return a view that is imported when it is asked for: for half a second, which few processes need."""
+    """Return a view that imports django-allauth on first use: that takes half a second, and few need it."""
     return lambda request, **named: import_string(f"allauth.{view}")(request, **named)
 
 

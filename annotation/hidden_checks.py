@@ -125,9 +125,9 @@ def noted(*, answered: int, failed: int) -> str:
 
 
 LOOKS_WRONG = 0.5
-"""A check that more than this share of annotators fail needs attention …"""
+"""Share of annotators: a check that more than these fail needs attention."""
 LOOKS_WRONG_FROM = 5
-"""… once so many have answered it."""
+"""Answers to a check before it can need attention."""
 
 
 def looks_wrong(*, answered: int, failed: int) -> bool:

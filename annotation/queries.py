@@ -181,7 +181,7 @@ _NEWEST = """
 def paces_of(study: Study) -> dict[int, Pace | None]:
     """Return the pace of each enrollment with votes, or else with paid skips.
 
-    It is that of :func:`work_so_far`: annotators read one and are paid by the other.
+    It is the pace that :func:`work_so_far` shows: annotators are paid by what they see.
     """
     return _paces("e.study_id", study.pk)
 

@@ -15,7 +15,7 @@ _SIGNS = re.compile(r"([0-9]{1,9}) ([0-9]{1,9})((?: [a-z0-9_.-]{1,81}:[0-9]{1,9}
 
 
 class Signs(NamedTuple):
-    """Clicks and keys that came from the person, by the browser's word, or from a script; None: not known.
+    """Clicks and key presses that the browser reports as trusted, and those of scripts; None: not known.
 
     ``seconds`` are those from the answer before, or the story, to the last choice of each field.
     """

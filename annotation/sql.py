@@ -156,7 +156,7 @@ _NEXT_STORY_WAITING, _AFTER_WAITING, _FROM_START_WAITING = (
     Select({"story": Story}, _NEXT_STORY.format(part=part)) for part in _PARTS
 )
 
-# A check is answered by everybody once, so it is neither locked nor does it run out; it comes only while
+# Everybody answers a check once. It takes no slot, so it is not locked and never used up; it comes only while
 # the study still wants answers of this person. A text that somebody meets twice would tell which story is a
 # check, so it is the text that counts, of whatever role the other story was. Test stories are no assignments:
 # a text of theirs is known to everybody. OFFSET 0 as above: for each check the few stories of its text are

@@ -1,7 +1,7 @@
 """Queries about a study's design: its strata, what fills them, and the hidden checks among their items."""
 
-from collections import Counter, namedtuple
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Count, F, Max, Q, QuerySet, Sum, TextField, Value
@@ -44,11 +44,21 @@ _STRATA = """
 """
 
 
-Fill = namedtuple("Fill", "name load items wanted answers short free most participants")
-"""A stratum: items, answers wanted and given, items short of them, free slots of all and most of one.
+class Fill(NamedTuple):
+    """A stratum: items, answers wanted and given, items short of them, free slots of all and most of one.
 
-``participants`` with this load give every item its answers.
-"""
+    ``participants`` (a ``Decimal``) with this load give every item its answers; None without a load.
+    """
+
+    name: str
+    load: int
+    items: int
+    wanted: int
+    answers: int
+    short: int
+    free: int
+    most: int
+    participants: Any
 
 
 def fill_of_strata(study: Study) -> list[Fill]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 FEWEST_IN_A_HALF = 10
 """Attempts needed in each half."""
 MORE_BY = 0.2
-"""An alarm needs the share to rise by this much …"""
+"""The least rise of a share that raises an alarm."""
 FASTER_BY = 2 / 3
-"""… or the median time to fall to this fraction …"""
+"""The largest fraction of the earlier median time that raises an alarm."""
 ALPHA = 0.01
-"""… with a smaller probability than this by chance alone, over all comparisons and looks."""
+"""The probability of a false alarm by chance alone, over all comparisons and looks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,7 @@ def reset_test(
             _("A participant who is %(state)s can’t take the test again."),
             state=enrollment.get_state_display(),
         )
-    # All before one is written: the caller may have several of their visits doubted after this.
+    # Lock all before writing one: the caller may have several of their visits doubted after this.
     lock_stories(Assignment.objects.living().filter(enrollment=enrollment))
     release_assignments(enrollment=enrollment)
     # Without a test of the study's own, agreeing is what qualifies.

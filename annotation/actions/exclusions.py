@@ -64,7 +64,7 @@ def exclude_annotator(
             _("A participant who is %(state)s has no votes to exclude."), state=person.get_state_display()
         )
     suspends = Enrollment.State.SUSPENDED in rules.ENROLLMENT_TRANSITIONS[person.state]
-    # All before one is written: two people may hold what the other has answered.
+    # Lock all before writing one: two annotators may each hold a story that the other has answered.
     lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
         suspend(enrollment=person, by=by, now=now, reason=told)

@@ -36,7 +36,7 @@ def revise_story(
     """
     reason = check_reason(reason, most=LONGEST_STATEMENT)
     study = locked(story.study)  # so that nobody closes it meanwhile
-    story = locked(story)  # after whoever is being given it
+    story = locked(story)  # waits for a claim that is just handing it out
     check_revisable(story=story, study=study)
     row = _revised_row(story, study.protocol, texts)
     if story.is_old_version:

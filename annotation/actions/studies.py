@@ -106,7 +106,7 @@ def set_gate(*, study: Study, gate: Study.Gate, by: User | None, now: datetime) 
     study = locked(study)
     if study.gate != gate:
         if study.state == Study.State.OPEN:
-            raise WrongState("An open study's qualification cannot be changed. Pause the study first.")
+            raise WrongState(_("An open study’s test can’t be changed. Pause the study first."))
         study.gate = gate
         study.save(update_fields=["gate"])
         record_event(

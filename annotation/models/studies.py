@@ -312,7 +312,7 @@ class Study(models.Model):
         return self.serving_order == self.ServingOrder.GIVEN
 
     def asked_of_people(self, *, at_end: bool) -> list[str]:
-        """Return the questions about themselves that people are still asked: at the end, or before."""
+        """Return the intake questions asked after consent, or at the end; none once they are grouped."""
         asked = [] if self.intake_grouped_at else self.intake_questions
         return [name for name in asked if QUESTIONS[name].at_end == at_end]
 

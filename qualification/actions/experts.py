@@ -66,7 +66,10 @@ def ask_experts(
 
 
 def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
-    """Raise :class:`InvalidInput` for those who know a key. Those asked already are kept from keys."""
+    """Raise :class:`InvalidInput` if one of them could know a key.
+
+    Experts already asked are skipped: keys are hidden from them.
+    """
     there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
     knowing = people_who_know(round, [expert for expert in experts if expert.pk not in there])
     if knowing:

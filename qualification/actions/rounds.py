@@ -87,7 +87,7 @@ def record_about_round(
 
 
 def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None:
-    """Raise :class:`InvalidInput` for texts whose answers one round would show and another asks for real."""
+    """Raise ``InvalidInput`` for texts that practice or a quiz reveals and a test, vote or check asks."""
     used = RoundStory.objects.filter(round__study=study)
     others = used.exclude(round__kind=kind) if kind in TESTS else used.filter(round__kind__in=TESTS)
     asked = Q(pk__in=others.values("story"))
