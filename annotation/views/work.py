@@ -136,8 +136,7 @@ def instructions(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Show the instructions."""
     study = enrollment.study
     context = instructions_context(study.protocol, study.instructions) | {
-        "continue_url": page_url(request, "annotation:home"),
-        "continue_label": _("Continue"),
+        "continue_url": page_url(request, "annotation:home")
     }
     return page(request, enrollment, "annotation/instructions.html", context)
 
