@@ -161,8 +161,8 @@ def _after(protocol: Protocol, question: Question) -> str:
         return ""
     earlier, options = protocol.question(question.only_after[0]), question.only_after[1]
     answers = [str(option.label) for option in earlier.options if option.key in options]
-    told = gettext("Only after “%(answers)s” to “%(question)s”.")
-    return told % {"answers": "”, “".join(answers), "question": earlier.title}
+    text = gettext("Only after “%(answers)s” to “%(question)s”.")
+    return text % {"answers": "”, “".join(answers), "question": earlier.title}
 
 
 def _by_row(

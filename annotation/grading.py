@@ -78,14 +78,14 @@ def key_problems(
 ) -> Iterator[str]:
     """Yield a sentence for each missing or unknown option in ``accepted`` (by form field)."""
     for name in sorted(accepted.keys() - {cell.field for cell in everything}):
-        said = _("%(story)s: the key has “%(field)s”, which the form does not ask.")
-        yield said % {"story": story_id, "field": name}
+        text = _("%(story)s: the key has “%(field)s”, which the form does not ask.")
+        yield text % {"story": story_id, "field": name}
     for cell in everything:
         chosen = accepted.get(cell.field, ())
         about = {"story": story_id, "field": cell.field, "options": ", ".join(sorted(cell.labels))}
         if not chosen:
-            said = _("%(story)s, %(field)s: the key accepts nothing; name at least one of %(options)s.")
-            yield said % about
+            text = _("%(story)s, %(field)s: the key accepts nothing; name at least one of %(options)s.")
+            yield text % about
         for option in sorted(set(chosen) - cell.labels.keys()):
-            said = _("%(story)s, %(field)s: “%(option)s” is not one of %(options)s.")
-            yield said % (about | {"option": option})
+            text = _("%(story)s, %(field)s: “%(option)s” is not one of %(options)s.")
+            yield text % (about | {"option": option})

@@ -48,8 +48,8 @@ def problems(rules: CheckRules) -> dict[str, str]:
     """Return the problems of these rules by field; empty if they are valid."""
     found = {}
     if rules.every and not FEWEST_BETWEEN <= rules.every <= MOST_BETWEEN:
-        told = _("Give a number between %(least)s and %(most)s, or 0 for no checks.")
-        found["every"] = told % {"least": FEWEST_BETWEEN, "most": MOST_BETWEEN}
+        text = _("Give a number between %(least)s and %(most)s, or 0 for no checks.")
+        found["every"] = text % {"least": FEWEST_BETWEEN, "most": MOST_BETWEEN}
     if not 1 <= rules.minimum <= MOST_BETWEEN:
         found["minimum"] = _("Give a number between 1 and %(most)s.") % {"most": MOST_BETWEEN}
     warn, suspend = rules.warn_percent, rules.suspend_percent

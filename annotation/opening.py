@@ -22,17 +22,17 @@ def blockers(
     if consent_version == 0:
         found.append(_("It has no consent text. Add one as “consent” in the study’s configuration."))
     if gate == "missing":
-        told = _(
+        text = _(
             "It asks for qualification, but has no round with a complete answer key. Add both as "
             "“qualification” in the study’s configuration; a study without it lets everybody in."
         )
-        found.append(told)
+        found.append(text)
     if lacks_checks:
-        told = _(
+        text = _(
             "It uses hidden checks, but none has known answers. Add some on the page “Hidden "
             "checks”, or turn hidden checks off there."
         )
-        found.append(told)
+        found.append(text)
     found += [unserved_in_words(*stratum) for stratum in unserved]
     if story_cap < stories_of_design:
         found.append(cap_problem(story_cap, stories_of_design))
@@ -41,13 +41,13 @@ def blockers(
 
 def unserved_in_words(name: str, items: int, load: int, named: str) -> str:
     """Return why the design cannot serve a stratum, with the remedy."""
-    said = _(
+    text = _(
         "Its design asks for %(load)s items of “%(name)s” per participant; it has %(items)s. Add a load for "
         "it of at most that, or correct the column."
     )
     if not name:
-        said = _("%(items)s items have no value in the design’s column: %(named)s. Choose another column.")
-    return said % {"name": name, "items": items, "load": load, "named": named}
+        text = _("%(items)s items have no value in the design’s column: %(named)s. Choose another column.")
+    return text % {"name": name, "items": items, "load": load, "named": named}
 
 
 def cap_problem(story_cap: int, needed: int) -> str:

@@ -140,10 +140,10 @@ def choices_in_words(protocol: Protocol, vote: Vote) -> list[tuple[str, str]]:
     item = protocol.parse(vote.assignment.story.content)
     given = answered_fields(vote)
     cells = cells_as_read(protocol, item)
-    said = [(cell, given.get(cell.field, "")) for cell in cells]
+    pairs = [(cell, given.get(cell.field, "")) for cell in cells]
     return [
         (cell.title, answer if cell.question.key in protocol.written else cell.labels.get(answer, ""))
-        for cell, answer in said
+        for cell, answer in pairs
         if answer or not protocol.open_table
     ]
 

@@ -78,8 +78,8 @@ def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> li
         given = {(choice.row, choice.question): without_identifiers(choice.option) for choice in choices}
         for row in {row for row, _question in given}:
             words = tuple(given.get((row, question.key), "") for question in protocol.questions)
-            told = "\n".join(" ".join(word.casefold().rstrip(". ").split()) for word in words)
-            key = hashlib.sha256(told.encode()).hexdigest()[:12]
+            text = "\n".join(" ".join(word.casefold().rstrip(". ").split()) for word in words)
+            key = hashlib.sha256(text.encode()).hexdigest()[:12]
             found.setdefault(key, []).append((row, words, person))
     in_order = sorted((min(row for row, _, _ in same), key) for key, same in found.items())
     rows = []
@@ -92,8 +92,8 @@ def listed_rows(protocol: Protocol, lists: Mapping[str, Iterable[Choice]]) -> li
 
 def fingerprint(listed: Iterable[ListedRow]) -> str:
     """Return the verdict that marks exactly these lists as reconciled."""
-    told = " ".join(sorted(row.key for row in listed))
-    return f"{RECONCILED}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    keys = " ".join(sorted(row.key for row in listed))
+    return f"{RECONCILED}-{hashlib.sha256(keys.encode()).hexdigest()[:12]}"
 
 
 def is_reconciled(protocol: Protocol, listed: Sequence[ListedRow], decisions: Mapping[str, Decided]) -> bool:

@@ -175,8 +175,8 @@ def study_page(
             try:
                 response = view(request, study, *args, **kwargs)
             except UnknownProtocol as error:
-                said = {"heading": _("The form of this study is not installed here"), "text": str(error)}
-                return render(request, "pages/message.html", said, status=409)
+                context = {"heading": _("The form of this study is not installed here"), "text": str(error)}
+                return render(request, "pages/message.html", context, status=409)
             # A part of a page, at the page's own address, is not what the back button should bring.
             patch_vary_headers(response, ["HX-Request"])
             return response

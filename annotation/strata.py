@@ -89,8 +89,8 @@ def limit_problem(study: Study, story_cap: int) -> str:
     people = study.enrollments.filter(given_items=True).annotate(left=waiting).filter(left__gt=0)
     most = people.aggregate(most=Max(F("stories_submitted") + F("left"), default=0))["most"]
     needed = most + most_checks_among(most, every=study.check_every)
-    told = _("Somebody was given stories by name and needs a limit of %(needed)s, with hidden checks.")
-    return told % {"needed": needed} if story_cap < needed else ""
+    text = _("Somebody was given stories by name and needs a limit of %(needed)s, with hidden checks.")
+    return text % {"needed": needed} if story_cap < needed else ""
 
 
 def unserved_strata(study: Study) -> list[tuple[str, int, int, str]]:

@@ -72,9 +72,9 @@ def read_visit_token(token: str, *, however_old: bool = False) -> VisitClaim:
     life = None if however_old else timedelta(days=settings.VISIT_TOKEN_DAYS)
     with _refusing_forgeries():
         enrollment_id, visit_id, link_key, *session = _visit().unsign(token, max_age=life).split("-")
-        said = session[0] if session else ""
-        session_id = int(said.removesuffix(CLAIMED)) if said else None
-        return VisitClaim(int(enrollment_id), int(visit_id), link_key, session_id, said.endswith(CLAIMED))
+        part = session[0] if session else ""
+        session_id = int(part.removesuffix(CLAIMED)) if part else None
+        return VisitClaim(int(enrollment_id), int(visit_id), link_key, session_id, part.endswith(CLAIMED))
 
 
 def meant_by(token: str) -> int:

@@ -57,12 +57,12 @@ def _problem_of(study: Study, by_column: str, column: str, load: Mapping[str, in
         return _("Stories are given by name here. Take them back, and choose another order of stories first.")
     if column not in Study.StratumField:
         known = ", ".join((*study.protocol.columns, *Study.StratumField.values))
-        told = _("“%(name)s” is not a column by which items can be divided: %(known)s.")
-        return told % {"name": by_column, "known": known}
+        text = _("“%(name)s” is not a column by which items can be divided: %(known)s.")
+        return text % {"name": by_column, "known": known}
     for name, number in load.items():
         if not (1 <= number <= design.MOST_PER_STRATUM and 1 <= len(name) <= 100):
-            told = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
-            return told % f"{name[:80]}: {number}"
+            text = _("Give each stratum a name of 1 to 100 characters and a load from 1 to 999, not “%s”.")
+            return text % f"{name[:80]}: {number}"
     if study.most_votes:
         return _("A design needs the same number of votes for every story. Empty “Votes per story at most”.")
     return ""

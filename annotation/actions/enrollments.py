@@ -73,8 +73,8 @@ def invite(
 def invited_by(*, study: Study, token: UUID) -> list[Enrollment]:
     """Return the enrollments that this form has created. Locks the study: submissions take turns."""
     locked(study)
-    told = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_INVITED, subject=_form(token))
-    return list(Enrollment.objects.filter(pk__in=told.values("enrollment")).order_by("pk"))
+    logged = Event.objects.filter(study=study, type=Event.Type.ANNOTATOR_INVITED, subject=_form(token))
+    return list(Enrollment.objects.filter(pk__in=logged.values("enrollment")).order_by("pk"))
 
 
 @transaction.atomic
@@ -143,12 +143,12 @@ def answer_intake(
     if not asked or (earlier.exists() and not at_end):
         return
     earlier.delete()
-    said = {name: given.get(name, "") for name in asked}
+    answers = {name: given.get(name, "") for name in asked}
     IntakeAnswer.objects.bulk_create(
         IntakeAnswer(
             enrollment=enrollment, question=name, option=option * (option in QUESTIONS[name].options)
         )
-        for name, option in said.items()
+        for name, option in answers.items()
     )
     record_about(person=enrollment, type=Event.Type.INTAKE_ANSWERED, now=now)
 
@@ -192,8 +192,8 @@ def suspend(
     ``note`` replaces the reason in the log, for example where the reason is in the annotator's language.
     Raise :class:`ReasonMissing` for an empty reason or one of more than 300 characters.
     """
-    told = _("Give a reason of 1 to %(most)s characters. The participant reads it.")
-    reason = check_reason(reason, message=told)
+    text = _("Give a reason of 1 to %(most)s characters. The participant reads it.")
+    reason = check_reason(reason, message=text)
     enrollment = locked(enrollment, "study")
     _check_transition(enrollment, Enrollment.State.SUSPENDED)
     release_assignments(enrollment=enrollment, only_reserved=True, given=True)

@@ -46,12 +46,12 @@ class Recount(NamedTuple):
 
 @transaction.atomic
 def exclude_annotator(
-    *, enrollment: Enrollment, reason: str, told: str, by: User | None, now: datetime
+    *, enrollment: Enrollment, reason: str, shown_reason: str, by: User | None, now: datetime
 ) -> VoteExclusion:
     """Exclude all votes of the annotator; their slots are served to others.
 
-    Also suspend the annotator, unless they are suspended or have left: they read ``told``, and the log keeps
-    the ``reason``. Release the story they hold. Votes stay stored and credited. Raise
+    Also suspend the annotator, unless they are suspended or have left: they read ``shown_reason``, and the
+    log keeps the ``reason``. Release the story they hold. Votes stay stored and credited. Raise
     :class:`ReasonMissing`, and :class:`WrongState` for an annotator who is excluded already or has not
     reached the stories.
     """
@@ -67,7 +67,7 @@ def exclude_annotator(
     # Lock all before writing one: two annotators may each hold a story that the other has answered.
     lock_stories(Assignment.objects.living().filter(enrollment=person))
     if suspends:
-        suspend(enrollment=person, by=by, now=now, reason=told)
+        suspend(enrollment=person, by=by, now=now, reason=shown_reason)
     release_assignments(enrollment=person, given=True)
     exclusion = VoteExclusion.objects.create(
         enrollment=person, reason=reason, suspended=suspends, excluded_by=by, excluded_at=now

@@ -155,26 +155,26 @@ def _problem(
     lists: _GivenStories, row: GivenRow, person: Enrollment | None, story: int | None, slot: int | None
 ) -> str:
     if row.story_id in lists.newer:
-        said = _("“%(story_id)s” was revised. Give “%(newer)s”.")
+        text = _("“%(story_id)s” was revised. Give “%(newer)s”.")
     elif story is None:
-        said = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
+        text = _("The study has no story “%(story_id)s” to annotate. Correct the id.")
     elif not row.person:
-        said = _("This line names no participant. Add one after a comma, or enter one above for all lines.")
+        text = _("This line names no participant. Add one after a comma, or enter one above for all lines.")
     elif person is None:
-        said = _(
+        text = _(
             "“%(person)s” is neither a pseudonym in this study nor a confirmed address. Invite them first."
         )
     elif person.state not in rules.CAN_BE_GIVEN_STORIES:
-        said = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
+        text = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
     elif person.pk in lists.kept_out:
-        said = _("“%(person)s” may not join this study. Leave the line out.")
+        text = _("“%(person)s” may not join this study. Leave the line out.")
     elif (person.pk, story) in lists.had:
-        said = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")
+        text = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")
     elif slot is None:
-        said = _("“%(story_id)s” has no free slot: all its votes are given or reserved. Leave the line out.")
+        text = _("“%(story_id)s” has no free slot: all its votes are given or reserved. Leave the line out.")
     elif lists.with_one_more(person) > lists.study.story_cap:
-        said = _("“%(person)s” would get more stories than the limit, with hidden checks. Raise the limit.")
+        text = _("“%(person)s” would get more stories than the limit, with hidden checks. Raise the limit.")
     else:
         return ""
     state = person.get_state_display() if person else ""
-    return said % {**row._asdict(), "newer": lists.newer.get(row.story_id, ""), "state": state}
+    return text % {**row._asdict(), "newer": lists.newer.get(row.story_id, ""), "state": state}

@@ -72,17 +72,17 @@ def set_check_key(
     if problems:
         raise InvalidKey(problems)
     if standing and standing.results.exists():
-        told = _(
+        text = _(
             "These answers have already been used to check participants, so they can’t change. If "
             "they are wrong, leave this check out and import the story again under another id."
         )
-        raise WrongState(told)
+        raise WrongState(text)
     if after is not None and after != (standing.version if standing else 0):
-        told = _(
+        text = _(
             "Somebody else changed this check’s answers after you opened the page. The check’s page "
             "shows their version. Saving again replaces it."
         )
-        raise ChangedMeanwhile(told)
+        raise ChangedMeanwhile(text)
     if standing:
         standing.state = CheckKey.State.REPLACED
         standing.save(update_fields=["state"])
@@ -225,11 +225,11 @@ def draw_consequences(*, person: Enrollment, after: Story, now: datetime) -> Non
     what = hidden_checks.consequence(answered=answered, failed=failed, rules=rules)
     note = hidden_checks.noted(answered=answered, failed=failed)
     if what is Consequence.SUSPEND:
-        told = _(  # in their language
+        text = _(  # in their language
             "Some stories have known answers. You differed on %(failed)s of %(answered)s, which is "
             "more than this study allows."
         ) % {"answered": answered, "failed": failed}
-        suspended = suspend(enrollment=person, by=None, now=now, reason=told, note=note)
+        suspended = suspend(enrollment=person, by=None, now=now, reason=text, note=note)
         person.state = suspended.state
         person.suspension_reason = suspended.suspension_reason
     elif what is Consequence.WARN and person.warned_after is None:

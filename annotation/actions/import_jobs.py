@@ -67,8 +67,8 @@ def import_stories(
     return run_import(story_import_id=job.pk, path=path, now=now, progress=progress)
 
 
-def _recorded(study: Study, by: User | None, now: datetime, **told: Any) -> StoryImport:
-    return StoryImport.objects.create(study=study, requested_by=by, requested_at=now, **told)
+def _recorded(study: Study, by: User | None, now: datetime, **fields: Any) -> StoryImport:
+    return StoryImport.objects.create(study=study, requested_by=by, requested_at=now, **fields)
 
 
 @transaction.atomic
@@ -107,8 +107,8 @@ def import_checked(*, story_import: StoryImport, by: User | None, now: datetime)
     if (job.state in UNFINISHED and not job.dry_run) or job.state == StoryImport.State.IMPORTED:
         return job
     if job.state != StoryImport.State.CHECKED or not job.file:
-        told = _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
-        raise WrongState(told, file=job.file_name, state=job.get_state_display())
+        text = _("“%(file)s” cannot be imported: it is %(state)s. Upload it again.")
+        raise WrongState(text, file=job.file_name, state=job.get_state_display())
     job.state = StoryImport.State.QUEUED
     job.dry_run = False
     job.requested_by, job.requested_at, job.finished_at = by, now, None
@@ -129,8 +129,8 @@ def cancel_import(*, story_import: StoryImport, by: User | None, now: datetime) 
     if job.state == StoryImport.State.CANCELLED:
         return job
     if job.state != StoryImport.State.CHECKED:
-        told = _("“%(file)s” cannot be cancelled: it is %(state)s.")
-        raise WrongState(told, file=job.file_name, state=job.get_state_display())
+        text = _("“%(file)s” cannot be cancelled: it is %(state)s.")
+        raise WrongState(text, file=job.file_name, state=job.get_state_display())
     job.state = StoryImport.State.CANCELLED
     job.save(update_fields=["state"])
     event, subject = Event.Type.IMPORT_CANCELLED, f"import {job.pk}"

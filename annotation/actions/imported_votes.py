@@ -175,8 +175,8 @@ def store_imported_skips(
             lease_expires_at=past.served_at + study.lease,
         )
         person.stories_skipped += 1
-        told = {"reason": past.reason, "words": past.words, "skipped_at": past.skipped_at}
-        stored.append(Skip(assignment=assignment, credited=False, **told))
+        fields = {"reason": past.reason, "words": past.words, "skipped_at": past.skipped_at}
+        stored.append(Skip(assignment=assignment, credited=False, **fields))
     Skip.objects.bulk_create(stored)
     Enrollment.objects.bulk_update(people.values(), ["stories_skipped"], batch_size=BATCH)
     rows = [(skip.assignment.enrollment, f"assignment {skip.pk}", note) for skip in stored]

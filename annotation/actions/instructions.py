@@ -44,12 +44,12 @@ def set_instructions(
     if problems:
         raise InvalidStudy(problems=problems)
     texts = {"page": page, "before_test": before_test, "thanks": thanks}
-    said = {name: text.replace("\r\n", "\n").strip() for name, text in texts.items()} | {"examples": read}
+    new = {name: text.replace("\r\n", "\n").strip() for name, text in texts.items()} | {"examples": read}
     own = study.instructions
-    if own and all(getattr(own, name) == text for name, text in said.items()):
+    if own and all(getattr(own, name) == text for name, text in new.items()):
         return own
     version = study.instruction_texts.count() + 1
-    made = InstructionText.objects.create(study=study, version=version, created_by=by, created_at=now, **said)
+    made = InstructionText.objects.create(study=study, version=version, created_by=by, created_at=now, **new)
     study.instructions = made
     study.save(update_fields=["instructions"])
     subject = f"instructions {version}"
@@ -72,9 +72,9 @@ def instructions_shown(study: Study, submitted: Mapping[str, str]) -> int | None
     beside those in force cost no query.
     """
     in_force: int | None = study.instructions_id
-    said = submitted.get("instructions", "")
-    if said == "0":
+    value = submitted.get("instructions", "")
+    if value == "0":
         return None
-    shown = number_in(said)
+    shown = number_in(value)
     is_known = shown not in (0, in_force) and InstructionText.objects.filter(study=study, pk=shown).exists()
     return shown if is_known else in_force

@@ -273,7 +273,7 @@ def note_use(*, token: ApiToken, now: datetime) -> None:
 
 def _record_token(token: ApiToken, type: Event.Type, *, by: User | None, now: datetime, note: str) -> None:
     subject = f"API token {token.pk}"
-    told = Event.objects.filter(type=Event.Type.API_TOKEN_MADE, subject=subject).values("study")
-    concerned = Study.objects.filter(Q(pk__in=token_studies(token).values("pk")) | Q(pk__in=told))
+    logged = Event.objects.filter(type=Event.Type.API_TOKEN_MADE, subject=subject).values("study")
+    concerned = Study.objects.filter(Q(pk__in=token_studies(token).values("pk")) | Q(pk__in=logged))
     for study in concerned.order_by("pk"):
         record_event(study=study, type=type, by=by, now=now, subject=subject, note=note)

@@ -104,8 +104,8 @@ def _tidied(protocol: Protocol, row: EditedRow, so_far: ReconciledRow | None, nu
     listed = so_far.listed.words if so_far and so_far.listed else None
     if words == listed and not row.left_out:
         if row.remark.strip():
-            told = _("Row %(number)s has a remark, but no change. Change the row, or empty its remark.")
-            raise InvalidInput(told, number=number)
+            text = _("Row %(number)s has a remark, but no change. Change the row, or empty its remark.")
+            raise InvalidInput(text, number=number)
         return replace(row, words=words, remark="")
     return replace(row, words=words, remark=_read(number, REMARK, row.remark))
 
@@ -114,14 +114,14 @@ def _read(number: int, question: Question, value: str) -> str:
     try:
         words = without_identifiers(question.read(value, ()))
     except ValueError as error:
-        told = _("Row %(number)s: %(problem)s")
-        raise InvalidInput(told, number=number, problem=error) from error
+        text = _("Row %(number)s: %(problem)s")
+        raise InvalidInput(text, number=number, problem=error) from error
     if words:
         return words
-    told = _("Row %(number)s has no answer to “%(question)s”. Fill it in, or leave the row out.")
+    text = _("Row %(number)s has no answer to “%(question)s”. Fill it in, or leave the row out.")
     if question is REMARK:
-        told = _("Row %(number)s: write a remark that says why it is changed, added or left out.")
-    raise InvalidInput(told, number=number, question=question.title)
+        text = _("Row %(number)s: write a remark that says why it is changed, added or left out.")
+    raise InvalidInput(text, number=number, question=question.title)
 
 
 def _decisions(
@@ -134,8 +134,8 @@ def _decisions(
     if row.left_out or was_left_out:
         yield field_name(table_of(protocol), key), LEFT_OUT if row.left_out else KEPT
     if not row.left_out:
-        for question, said in zip(protocol.questions, row.words, strict=True):
-            yield field_name(question.key, key), said
+        for question, answer in zip(protocol.questions, row.words, strict=True):
+            yield field_name(question.key, key), answer
 
 
 @transaction.atomic

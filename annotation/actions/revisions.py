@@ -73,16 +73,16 @@ def check_revisable(*, story: Story, study: Study) -> None:
     if study.state not in (Study.State.OPEN, Study.State.PAUSED):
         raise WrongState(_("Stories are revised while their study is open or paused."))
     if study.stratum_field:
-        told = _(
+        text = _(
             "This study has a design, in which everybody has a set of their own with the old version. "
             "Import the new text into a study without a design."
         )
-        raise WrongState(told)
+        raise WrongState(text)
     if story.assignments.filter(given=True, state__in=HELD).exists():
-        told = _(
+        text = _(
             "This story is given to participants by name. Take it back; give them the new version later."
         )
-        raise WrongState(told)
+        raise WrongState(text)
 
 
 def _revised_row(story: Story, protocol: Protocol, texts: Mapping[str, str]) -> StoryRow:

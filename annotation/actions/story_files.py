@@ -99,8 +99,8 @@ def _check_open(job: StoryImport, study: Study) -> None:
     asked = study.protocol.questions
     open_ended = study.protocol.written or any(one.optional or one.only_after for one in asked)
     if open_ended and job.role in (Story.Role.QUALIFICATION, Story.Role.CHECK):
-        told = f"“{study.slug}” asks for words, or questions that may be left open: no key can grade these."
-        raise _refused(job, told, "Use a quiz, or invite people by name.")
+        text = f"“{study.slug}” asks for words, or questions that may be left open: no key can grade these."
+        raise _refused(job, text, "Use a quiz, or invite people by name.")
 
 
 def _check_strata(job: StoryImport, study: Study) -> None:
@@ -111,9 +111,9 @@ def _check_strata(job: StoryImport, study: Study) -> None:
     own = {stored: name for name, stored in study.protocol.columns.items()}
     column = own.get(study.stratum_field, study.stratum_field)
     items = with_strata(study, Story.objects.filter(story_import=job)).exclude(stratum__in=loads)
-    said, remedy = "No participant would get {}.", "Give it a value with a load in the study’s design."
+    text, remedy = "No participant would get {}.", "Give it a value with a load in the study’s design."
     found = items.order_by("source_line").values_list("source_line", "stratum")[:PROBLEMS_KEPT]
-    lost = [Problem(job.file_name, line, column, said.format(quote(name)), remedy) for line, name in found]
+    lost = [Problem(job.file_name, line, column, text.format(quote(name)), remedy) for line, name in found]
     if lost:
         raise ImportRefused(lost, items.count())
 

@@ -46,8 +46,8 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
     :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
     """
     if slug in RESERVED_SLUGS:
-        told = _("“%(slug)s” is the address of a page. Choose another slug.")
-        raise InvalidStudy(problems={"slug": told % {"slug": slug}})
+        text = _("“%(slug)s” is the address of a page. Choose another slug.")
+        raise InvalidStudy(problems={"slug": text % {"slug": slug}})
     chosen = {"qualification_required": True, **usual_settings(), **settings}
     if unknown := chosen.keys() - {"qualification_required", *SETTINGS}:
         raise InvalidStudy(problems=dict.fromkeys(sorted(unknown), "There is no such setting."))
@@ -166,8 +166,8 @@ def group_intake(*, study: Study, by: User | None, now: datetime) -> None:
     study = locked(study)
     if study.state != Study.State.CLOSED or not study.intake_questions or study.intake_grouped_at:
         return
-    said = IntakeAnswer.objects.filter(enrollment__study=study)
-    voted = said.filter(enrollment__in=Vote.objects.of_study(study).values("assignment__enrollment"))
+    answers = IntakeAnswer.objects.filter(enrollment__study=study)
+    voted = answers.filter(enrollment__in=Vote.objects.of_study(study).values("assignment__enrollment"))
     for question in study.intake_questions:
         options = voted.filter(question=question).values_list("option").order_by()
         counts = dict(options.annotate(people=Count("pk")))
@@ -175,7 +175,7 @@ def group_intake(*, study: Study, by: User | None, now: datetime) -> None:
             IntakeGroup(study=study, question=question, option=option, people=people)
             for option, people in grouped(counts, study.intake_group).items()
         )
-    said.delete()
+    answers.delete()
     study.intake_grouped_at = now
     study.save(update_fields=["intake_grouped_at"])
     record_event(study=study, type=Event.Type.INTAKE_GROUPED, by=by, now=now)
@@ -327,10 +327,10 @@ def _adaptive_problems(study: Study, changed: Collection[str] = ()) -> dict[str,
     if not study.most_votes:
         return {}
     if study.only_given:
-        said = _(
+        text = _(
             "Stories given by name get the same number of votes. Leave this empty, or choose another order."
         )
-        return {"most_votes": said}
+        return {"most_votes": text}
     numbers = {"least": study.votes_per_story, "most": study.most_votes}
     problem = adaptive_problem(study.protocol, **numbers, has_design=bool(study.stratum_field))
     touched = [name for name in ("most_votes", "votes_per_story", "protocol") if name in changed]

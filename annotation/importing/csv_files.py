@@ -112,18 +112,18 @@ def _is_final(error: csv.Error) -> bool:
 
 
 def _explain(error: csv.Error, name: str, start: int) -> Problem:
-    said = str(error)
+    cause = str(error)
     if _is_final(error):
         message = "A quoted cell of the row that starts here is never closed."
         remedy = 'Close it; inside a quoted cell write a quote mark twice ("").'
-    elif "expected after" in said:
+    elif "expected after" in cause:
         message = "Something follows the closing quote mark of a cell."
         remedy = 'Inside a quoted cell write a quote mark twice ("").'
-    elif "new-line character" in said:
+    elif "new-line character" in cause:
         message = "There is a carriage return in the middle of the row."
         remedy = "Save the file with line ends LF or CRLF, and put cells with line breaks in quotes."
     else:
-        message, remedy = f"The row cannot be read: {said}.", "Export the table as CSV again."
+        message, remedy = f"The row cannot be read: {cause}.", "Export the table as CSV again."
     return Problem(name, start, "", message, remedy)
 
 

@@ -31,9 +31,9 @@ def documented(command: str) -> str:
         rf"^## {command}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"\1 (docs/\2)", section[1] if section else "")
-    said = text.strip().split("\n\n")[1:]
+    paragraphs = text.strip().split("\n\n")[1:]
     fill = textwrap.TextWrapper(100, break_on_hyphens=False, break_long_words=False).fill
-    return "\n\n".join(one if one.startswith(("    ", "|")) else fill(one) for one in said)
+    return "\n\n".join(one if one.startswith(("    ", "|")) else fill(one) for one in paragraphs)
 
 
 class ActionCommand(BaseCommand):

@@ -38,7 +38,7 @@ class SuspendForm(ReasonForm):
 class ExcludeForm(ReasonForm):
     """The reason for excluding a participant's votes, and the text that the participant reads."""
 
-    told = _message(
+    shown_reason = _message(
         _(
             "We have stopped collecting answers from you in this study. What you gave is kept and credited. "
             "If you have a question about this, please write to us."

@@ -88,11 +88,11 @@ def save_answers(
     if {answer.choice for answer in before} == set(choices):
         return
     if after not in (None, queries.saved_version(before)):
-        told = gettext(
+        text = gettext(
             "You answered this story in another window or on another device meanwhile. Those answers are "
             "kept: look at them first."
         )
-        raise ChangedMeanwhile(told)
+        raise ChangedMeanwhile(text)
     AttemptAnswer.objects.filter(attempt=attempt, round_story=round_story).delete()
     AttemptAnswer.objects.bulk_create(
         AttemptAnswer(attempt=attempt, round_story=round_story, **choice._asdict()) for choice in choices

@@ -33,11 +33,11 @@ def ask_experts(
             _("Annotators have attempted this round, so its key can’t change. Create a new round instead.")
         )
     if round.state == Round.State.ACTIVE:
-        told = _(
+        text = _(
             "This round is active, and its first attempt freezes its key. Retire the round first, or "
             "create a new round of these stories and ask the experts there."
         )
-        raise WrongState(told)
+        raise WrongState(text)
     if not experts:
         raise InvalidInput(_("Choose at least one expert."))
     members = set(Membership.objects.filter(study=round.study_id).values_list("user", flat=True))
@@ -73,11 +73,11 @@ def _check_they_are_blind(round: Round, experts: Collection[User]) -> None:
     there = set(round.reviews.filter(dismissed_at=None).values_list("expert", flat=True))
     knowing = people_who_know(round, [expert for expert in experts if expert.pk not in there])
     if knowing:
-        told = _(
+        text = _(
             "Experts must answer blind. These people could have read a key of these stories, or "
             "revealed answers: %(names)s."
         )
-        raise InvalidInput(told, names=", ".join(sorted(map(str, knowing))))
+        raise InvalidInput(text, names=", ".join(sorted(map(str, knowing))))
 
 
 @transaction.atomic
@@ -133,8 +133,8 @@ def hand_in_review(*, review: ExpertReview, by: User | None, now: datetime) -> E
     review = _held(review)
     _check_waited_for(review)
     if missing := _incomplete(review):
-        told = _("Answers are missing for these stories: %(positions)s.")
-        raise WrongState(told, positions=", ".join(map(str, missing)))
+        text = _("Answers are missing for these stories: %(positions)s.")
+        raise WrongState(text, positions=", ".join(map(str, missing)))
     review.handed_in_at = now
     review.save(update_fields=["handed_in_at"])
     record_about_round(round=round, type=Event.Type.EXPERT_DONE, by=by, now=now, note=str(review.expert))

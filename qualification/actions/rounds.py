@@ -96,11 +96,11 @@ def _check_kept_apart(study: Study, stories: Sequence[Story], kind: str) -> None
     found = Story.objects.filter(asked, study=study, text_hash__in=[story.text_hash for story in stories])
     elsewhere = set(found.values_list("text_hash", flat=True))
     if secret := [story.story_id for story in stories if story.text_hash in elsewhere]:
-        told = _(
+        text = _(
             "Practice and quizzes show the right answers, so their texts can’t be in a test, be voted on "
             "or be hidden checks: %(stories)s."
         )
-        raise InvalidInput(told, stories=", ".join(secret))
+        raise InvalidInput(text, stories=", ".join(secret))
 
 
 @transaction.atomic
@@ -244,8 +244,8 @@ def set_answer_key(
     check_decided(round)
     last = round.keys.order_by("version").values_list("version", flat=True).last() or 0
     if after is not None and after != last:
-        told = _("Version %(version)s of the key has been saved in the meantime. Look at it first.")
-        raise ChangedMeanwhile(told, version=last)
+        text = _("Version %(version)s of the key has been saved in the meantime. Look at it first.")
+        raise ChangedMeanwhile(text, version=last)
     round_stories = list(round.round_stories.select_related("story__study").order_by("position"))
     problems = [
         *_key_problems(round_stories, acceptable, enough, must_pass),
@@ -318,8 +318,8 @@ def _reason_problems(
     ids = dict(round.round_stories.values_list("position", "story__story_id"))
     chosen = {(ids[at], name): counts(cell) for (at, name), cell in chosen_in(round).items()}
     named = {(entry.story.story_id, cell.field) for entry in round_stories for cell in entry.story.cells}
-    for story_id, said in reasons.items():
-        for name, reason in said.items():
+    for story_id, why in reasons.items():
+        for name, reason in why.items():
             place = {"story": story_id, "field": name, "most": LONGEST_WHY}
             if (story_id, name) not in named:
                 yield _("%(story)s, %(field)s: there is a reason, but no such question.") % place

@@ -258,8 +258,8 @@ class AnswerKey(models.Model):
     def why(self) -> dict[int, dict[str, str]]:
         """Return the reasons by round story (its primary key) and form field."""
         found: dict[int, dict[str, str]] = {}
-        for said in self.reasons.all():
-            found.setdefault(said.round_story_id, {})[field_name(said.question, said.row)] = said.reason
+        for one in self.reasons.all():
+            found.setdefault(one.round_story_id, {})[field_name(one.question, one.row)] = one.reason
         return found
 
 

@@ -178,7 +178,7 @@ def test_exclusion_and_readmission_change_what_is_wanted() -> None:
     answer(people[1], NO)
     answer(people[2])
     assert stands(3, free=False)
-    actions.exclude_annotator(enrollment=people[1], reason="random", told="Thanks.", by=None, now=NOW)
+    actions.exclude_annotator(enrollment=people[1], reason="random", shown_reason="Thanks.", by=None, now=NOW)
     assert stands(2, free=False), "the two others agree"
     assert actions.readmit_annotator(enrollment=people[1], reason="a mistake", by=None, now=NOW) == (0, 1)
     assert stands(2, free=False)
@@ -284,7 +284,7 @@ def test_what_is_wanted_follows_the_rule_whatever_happens(
             elif step == "skip" and held:
                 skip_story(assignment_id=held.pk, enrollment=person, reason="unclear", now=NOW)
             elif step == "exclude" and not excluded:
-                actions.exclude_annotator(enrollment=person, reason="x", told="y", by=None, now=NOW)
+                actions.exclude_annotator(enrollment=person, reason="x", shown_reason="y", by=None, now=NOW)
             elif step == "readmit" and excluded:
                 actions.readmit_annotator(enrollment=person, reason="x", by=None, now=NOW)
         assert not broken("slots", "votes", UNDECIDED)

@@ -181,7 +181,7 @@ def test_an_excluded_persons_items_go_to_others_and_come_back_only_where_free() 
     bad, *others = builders.qualified(study, PEOPLE)
     for person in (bad, *others):
         complete(person)
-    actions.exclude_annotator(enrollment=bad, reason="Careless", told="Careless", by=None, now=NOW)
+    actions.exclude_annotator(enrollment=bad, reason="Careless", shown_reason="Careless", by=None, now=NOW)
     assert study.stories.filter(has_free_slot=True).count() == 3
     (instead,) = builders.qualified(study)
     complete(instead)

@@ -27,7 +27,7 @@ TOLD = "We have stopped collecting your answers in this study."
 
 def exclude(person: Enrollment, *, told: str = TOLD) -> VoteExclusion:
     return actions.exclude_annotator(
-        enrollment=person, reason="answers at random", told=told, by=None, now=timezone.now()
+        enrollment=person, reason="answers at random", shown_reason=told, by=None, now=timezone.now()
     )
 
 
@@ -222,7 +222,9 @@ def test_what_makes_no_sense_is_refused(study: Study, people: list[Enrollment]) 
         readmit(first)
     for reason in (" ", "a\0b"):
         with pytest.raises(ReasonMissing, match="1 to 300"):
-            actions.exclude_annotator(enrollment=first, reason=reason, told=TOLD, by=None, now=timezone.now())
+            actions.exclude_annotator(
+                enrollment=first, reason=reason, shown_reason=TOLD, by=None, now=timezone.now()
+            )
     with pytest.raises(ReasonMissing, match="1 to 300"):
         actions.suspend(enrollment=first, reason="a\0b", by=None, now=timezone.now())
     with pytest.raises(ReasonMissing, match="The participant reads it"):

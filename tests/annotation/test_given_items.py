@@ -227,7 +227,7 @@ def suspend(person: Enrollment) -> None:
 
 
 def exclude(person: Enrollment) -> None:
-    actions.exclude_annotator(enrollment=person, reason="Spam.", told="Stopped.", by=None, now=NOW)
+    actions.exclude_annotator(enrollment=person, reason="Spam.", shown_reason="Stopped.", by=None, now=NOW)
 
 
 def forget(person: Enrollment) -> None:

@@ -277,7 +277,7 @@ def test_excluding_and_readmitting_somebody_leaves_checks_without_slots(study: S
     (person,) = builders.qualified(study)
     builders.work_through(person, 5)
 
-    actions.exclude_annotator(enrollment=person, reason="A robot.", told="Paused.", by=None, now=NOW)
+    actions.exclude_annotator(enrollment=person, reason="A robot.", shown_reason="Paused.", by=None, now=NOW)
     assert set(Assignment.objects.values_list("state", flat=True)) == {"excluded"}
     readmission = actions.readmit_annotator(enrollment=person, reason="No robot.", by=None, now=NOW)
 

@@ -102,7 +102,7 @@ def test_answers_that_were_judged_or_do_not_count_are_not_drawn_again(people: li
     for vote in Vote.objects.filter(assignment__enrollment=people[0]):
         decide(vote, Decision.ACCEPT)
     actions.exclude_annotator(
-        enrollment=people[1], reason="random", told="Thank you.", by=None, now=timezone.now()
+        enrollment=people[1], reason="random", shown_reason="Thank you.", by=None, now=timezone.now()
     )
     drawn = {item.vote.assignment.enrollment_id for item in draw(study).items.all()}
     assert drawn == {people[2].pk}

@@ -182,7 +182,9 @@ def test_a_slot_that_becomes_free_does_not_serve_the_old_version_again(end: str)
     elif end == "skipped":
         actions.skip_story(assignment_id=held.pk, enrollment=person, reason="unclear", now=now)
     else:
-        actions.exclude_annotator(enrollment=person, reason="random", told="Thanks.", by=None, now=now)
+        actions.exclude_annotator(
+            enrollment=person, reason="random", shown_reason="Thanks.", by=None, now=now
+        )
     held.story.refresh_from_db()
     assert (held.story.is_old_version, held.story.has_free_slot) == (True, False)
     assert "narrative-1" not in served(other)

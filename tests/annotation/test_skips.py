@@ -221,7 +221,7 @@ def test_excluded_people_and_other_environments_report_no_skips() -> None:
     for person in (anna, bela):
         builders.vote(person, now=NOW)
         skip(builders.claim(person, now=NOW))
-    actions.exclude_annotator(enrollment=anna, reason="robot", told="Why", by=None, now=NOW)
+    actions.exclude_annotator(enrollment=anna, reason="robot", shown_reason="Why", by=None, now=NOW)
     assert [one.assignment.enrollment for one in Skip.objects.reported(study)] == [bela]
 
 

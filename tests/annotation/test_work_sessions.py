@@ -291,7 +291,9 @@ def test_an_exclusion_outlasts_what_the_platform_says(person: Enrollment) -> Non
     session = session_of(person)
     assignment = answer(session)
     doubt(session)
-    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    actions.exclude_annotator(
+        enrollment=person, reason="careless", shown_reason="We look into it.", by=None, now=NOW
+    )
     confirm(session)
     assert (state(assignment), Vote.objects.counted().count()) == (State.EXCLUDED, 0)
     actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
@@ -302,12 +304,16 @@ def test_an_exclusion_outlasts_what_the_platform_says(person: Enrollment) -> Non
 def test_somebody_readmitted_waits_again_for_the_platform(person: Enrollment) -> None:
     session = session_of(person)
     pending = answer(session)
-    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    actions.exclude_annotator(
+        enrollment=person, reason="careless", shown_reason="We look into it.", by=None, now=NOW
+    )
     assert state(pending) == State.EXCLUDED
     actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
     assert (state(pending), Vote.objects.counted().count()) == (State.PENDING, 0)
     doubt(session)
-    actions.exclude_annotator(enrollment=person, reason="careless", told="We look into it.", by=None, now=NOW)
+    actions.exclude_annotator(
+        enrollment=person, reason="careless", shown_reason="We look into it.", by=None, now=NOW
+    )
     actions.readmit_annotator(enrollment=person, reason="a mistake", by=None, now=NOW)
     assert state(pending) == State.DOUBTED
     assert not broken()

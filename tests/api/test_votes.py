@@ -65,7 +65,7 @@ def test_every_vote_is_there_with_what_became_of_it_and_the_counted_ones_are_tho
     )
     builders.vote(out)
     actions.exclude_annotator(
-        enrollment=out, reason="test", told="Please write to us.", by=None, now=timezone.now()
+        enrollment=out, reason="test", shown_reason="Please write to us.", by=None, now=timezone.now()
     )
     builders.answer_everything([steady, changing])
     program = Program(member(study))

@@ -26,7 +26,7 @@ State = Assignment.State
 
 def excluding(person: Enrollment) -> Callable[[], VoteExclusion]:
     return lambda: actions.exclude_annotator(
-        enrollment=person, reason="random", told="Thank you.", by=None, now=timezone.now()
+        enrollment=person, reason="random", shown_reason="Thank you.", by=None, now=timezone.now()
     )
 
 

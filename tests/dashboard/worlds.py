@@ -237,7 +237,9 @@ def _build_reviewed(*, now: datetime) -> tuple[Story, Enrollment, Enrollment, En
         vote=item.vote, item=item, decision=SpotCheck.Decision.REJECT, reason="careless", by=None, now=now
     )
     for person in (excluded, readmitted):
-        actions.exclude_annotator(enrollment=person, reason="random", told="Thank you.", by=None, now=now)
+        actions.exclude_annotator(
+            enrollment=person, reason="random", shown_reason="Thank you.", by=None, now=now
+        )
     actions.readmit_annotator(enrollment=readmitted, reason="a mistake", by=None, now=now)
     judged = item.vote.assignment.story
     actions.adjudicate(

@@ -41,7 +41,7 @@ def test_a_published_release_stays_and_the_next_one_has_the_new_verdicts() -> No
     assert len(kept(first)) == 1
 
     actions.exclude_annotator(
-        enrollment=careless, reason="random", told="Thank you.", by=None, now=timezone.now()
+        enrollment=careless, reason="random", shown_reason="Thank you.", by=None, now=timezone.now()
     )
     second = published(study)
     assert (second.kept, second.dropped, second.incomplete) == (1, 0, 1)
@@ -62,7 +62,7 @@ def test_a_vote_that_lost_its_slot_while_excluded_is_named_as_surplus() -> None:
     excluded, other = builders.qualified(study, 2)
     builders.vote(excluded)
     actions.exclude_annotator(
-        enrollment=excluded, reason="random", told="Thank you.", by=None, now=timezone.now()
+        enrollment=excluded, reason="random", shown_reason="Thank you.", by=None, now=timezone.now()
     )
     builders.vote(other)
     actions.readmit_annotator(enrollment=excluded, reason="a mistake", by=None, now=timezone.now())

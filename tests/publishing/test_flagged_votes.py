@@ -128,7 +128,7 @@ def test_nothing_says_which_votes_are_flagged() -> None:
 def test_excluded_votes_are_not_flagged_ones() -> None:
     study, people = voted("0 3")
     actions.exclude_annotator(
-        enrollment=people[2], reason="Looked at.", told="Please write.", by=None, now=timezone.now()
+        enrollment=people[2], reason="Looked at.", shown_reason="Please write.", by=None, now=timezone.now()
     )
     (instead,) = builders.qualified(study)
     builders.answer_everything([instead])

@@ -139,7 +139,7 @@ def test_votes_that_were_taken_out_are_excluded_and_surplus_once_their_slot_is_f
     first, second = builders.qualified(study, 2)
     builders.vote(first)
     now = timezone.now()
-    actions.exclude_annotator(enrollment=first, reason="random", told="Thank you.", by=None, now=now)
+    actions.exclude_annotator(enrollment=first, reason="random", shown_reason="Thank you.", by=None, now=now)
     assert made(study)["votes"] == {"counted": 0, "wanted": 1, "surplus": 0, "excluded": 1}
     builders.vote(second)
     readmission = actions.readmit_annotator(enrollment=first, reason="a mistake", by=None, now=now)

@@ -230,7 +230,7 @@ def test_what_waits_for_somebody_is_counted_with_its_page(boss: Client) -> None:
     for person in (waiting, excluded):
         builders.vote(person)
         actions.suspend(enrollment=person, by=None, now=now, reason="Thank you.")
-    actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
+    actions.exclude_annotator(enrollment=excluded, reason="x", shown_reason="y", by=None, now=now)
     actions.draw_sample(study=study, kind=ReviewSample.Kind.RANDOM, people=5, per_person=2, by=None, now=now)
     assert attention(boss.get("/studies/pilot/").content) == [
         ("1 suspended participant whose votes still count", "/studies/pilot/people/?state=undecided"),

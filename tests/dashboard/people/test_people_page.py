@@ -55,7 +55,7 @@ def study() -> Study:
     working, excluded = builders.qualified(study, 2)
     for person in (working, excluded):
         builders.vote(person)
-    actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=now)
+    actions.exclude_annotator(enrollment=excluded, reason="x", shown_reason="y", by=None, now=now)
     actions.suspend(enrollment=consented, reason="please write", by=None, now=now)
     return study
 

@@ -161,7 +161,7 @@ def test_somebody_is_suspended_and_let_go_on_by_who_is_no_administrator(
 def test_what_cannot_be_decided_about_somebody_is_refused_in_words(study: Study) -> None:
     _, researcher = as_role(study)
     invited, excluded = builders.invite(study)[0], builders.qualified(study)[0]
-    actions.exclude_annotator(enrollment=excluded, reason="x", told="y", by=None, now=timezone.now())
+    actions.exclude_annotator(enrollment=excluded, reason="x", shown_reason="y", by=None, now=timezone.now())
     for person in (invited, excluded):
         form = {"do": "let_go_on", "reason": "because", "told": "because"}
         answered = researcher.post(page_of(person, "set_standing"), form, follow=True)

@@ -354,11 +354,11 @@ def test_somebody_is_excluded_and_readmitted_on_their_page(researcher: Client, p
     here = f"/studies/main/people/{pseudonym(person)}/exclude/"
     assert f'href="{here}"' in text(researcher, f"/studies/main/people/{pseudonym(person)}/")
     assert "2 votes stop counting" in text(researcher, here)
-    refused = researcher.post(here, {"told": "Thank you."})
+    refused = researcher.post(here, {"shown_reason": "Thank you."})
     assert refused.status_code == 422
     assert 'id="id_reason_error">This field is required.' in refused.content.decode()
 
-    researcher.post(here, {"do": "exclude", "reason": "answers at random", "told": "Thank you."})
+    researcher.post(here, {"do": "exclude", "reason": "answers at random", "shown_reason": "Thank you."})
     page = text(researcher, here)
     assert "answers at random" in page
     assert "2 votes do not count" in page
@@ -385,7 +385,7 @@ def test_answers_to_checks_are_no_votes_that_an_exclusion_takes_out(researcher: 
     researcher.force_login(ensure_researcher(username="boss", password="a long enough password"))
     here = f"/studies/checked/people/{pseudonym(other)}/exclude/"
     assert "4 votes stop counting" in text(researcher, here)
-    researcher.post(here, {"do": "exclude", "reason": "answers at random", "told": "Thank you."})
+    researcher.post(here, {"do": "exclude", "reason": "answers at random", "shown_reason": "Thank you."})
     assert "4 votes do not count" in text(researcher, here)
     done = researcher.post(here, {"do": "readmit", "reason": "a mistake"}, follow=True).content.decode()
     assert "4 votes count again" in done

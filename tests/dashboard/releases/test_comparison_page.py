@@ -31,7 +31,7 @@ def replaced(study: Study) -> tuple[str, str]:
     """Excludes the third person and has somebody else judge in their place; both pseudonyms."""
     gone = Enrollment.objects.filter(study=study).order_by("pk")[2]
     annotation_actions.exclude_annotator(
-        enrollment=gone, reason="test", told="test", by=None, now=timezone.now()
+        enrollment=gone, reason="test", shown_reason="test", by=None, now=timezone.now()
     )
     new = builders.qualified(study)[0]
     while isinstance(

@@ -154,7 +154,9 @@ def test_the_page_of_a_story_shows_everything_about_it(researcher: Client, study
     actions.spot_check(
         vote=vote, decision=SpotCheck.Decision.REJECT, reason="careless words", by=None, now=now
     )
-    actions.exclude_annotator(enrollment=second, reason="all alike", told="Thank you.", by=None, now=now)
+    actions.exclude_annotator(
+        enrollment=second, reason="all alike", shown_reason="Thank you.", by=None, now=now
+    )
     builders.claim(builders.qualified(study)[0])
     here = f"/studies/main/stories/{story_id}/"
     actions.adjudicate(
