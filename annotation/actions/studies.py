@@ -46,7 +46,7 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
     :class:`StudyExists` for a slug in use and :class:`InvalidStudy` for invalid values.
     """
     if slug in RESERVED_SLUGS:
-        text = _("“%(slug)s” is the address of a page. Choose another slug.")
+        text = _("“%(slug)s” is the address of a page. Choose another short name.")
         raise InvalidStudy(problems={"slug": text % {"slug": slug}})
     chosen = {"qualification_required": True, **usual_settings(), **settings}
     if unknown := chosen.keys() - {"qualification_required", *SETTINGS}:
@@ -77,7 +77,7 @@ def create_study(*, slug: str, settings: Mapping[str, Any], by: User | None, now
             study.save()
     except IntegrityError as error:
         raise StudyExists(
-            _("There is a study “%(slug)s” already. Choose another slug."), slug=slug
+            _("There is a study “%(slug)s” already. Choose another short name."), slug=slug
         ) from error
     record_event(study=study, type=Event.Type.STUDY_CREATED, by=by, now=now)
     if by:
