@@ -119,7 +119,7 @@ def _no_time(person: Enrollment) -> None:
 
 REFUSED = [
     pytest.param(_suspend, "Your participation is paused or has ended", id="suspended"),
-    pytest.param(_freeze, "It is in a release", id="frozen"),
+    pytest.param(_freeze, "It has been published", id="frozen"),
     pytest.param(_no_time, "The time for changing it is over", id="too-late"),
 ]
 
@@ -222,7 +222,7 @@ def test_a_change_that_is_too_late_gets_a_page(person: Enrollment) -> None:
     for form in (None, NO):
         response = browser.open(url, form)
         assert (response.status_code, browser.heading) == (409, "This answer can’t be changed")
-        assert "It is in a release" in response.content.decode()
+        assert "It has been published" in response.content.decode()
         assert links(browser)["Continue"].endswith("/stories/")
     assert Vote.objects.count() == 1
 
