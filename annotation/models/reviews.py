@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import researcher
-from accounts.schema import check, final, fixed, optional, optional_time, stays, unique
+from accounts.schema import check, final, fixed, flag, optional, optional_time, stays, unique
 from annotation.models.enrollments import Enrollment
 from annotation.models.stories import Story
 from annotation.models.studies import Study
@@ -36,10 +36,7 @@ class VoteExclusion(models.Model):
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="vote_exclusions")
     assignment = optional(Assignment, "vote_exclusions")
     reason = models.CharField(max_length=300)
-    suspended = models.BooleanField(
-        default=False,
-        help_text=_("The annotator was suspended with it, and is reinstated when it is lifted."),
-    )
+    suspended = flag(_("The annotator was suspended with it, and is reinstated when it is lifted."))
     excluded_by = researcher()
     excluded_at = models.DateTimeField()
     lifted_by = researcher()

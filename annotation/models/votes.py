@@ -224,7 +224,7 @@ class Vote(models.Model):
     surplus_reason = models.CharField(
         max_length=20, choices=SurplusReason, blank=True, default=SurplusReason.NONE
     )
-    trusted_events = optional_number(_("Clicks and keys of the person, by the browser’s word."))
+    trusted_events = optional_number(_("Clicks and key presses that the browser reports as trusted."))
     untrusted_events = optional_number(_("Clicks and keys of a script. Empty: not known."))
 
     objects = VoteQuerySet.as_manager()

@@ -28,13 +28,11 @@ class WorkSession(models.Model):
     stories_submitted = models.PositiveSmallIntegerField(
         default=0, help_text=_("Answered, or skipped within the allowance. Maintained by annotation.actions.")
     )
-    counts_unconfirmed = models.BooleanField(
-        default=False, help_text=_("Votes count before the platform has confirmed the visit.")
+    counts_unconfirmed = flag(_("Votes count before the platform has confirmed the visit."))
+    identity_claimed = flag(
+        _("The identity comes from an address that anybody could have typed."), initial=True
     )
-    identity_claimed = models.BooleanField(
-        default=True, help_text=_("The identity comes from an address that anybody could have typed.")
-    )
-    framed = models.BooleanField(default=False, help_text=_("Its pages are shown in the platform’s frame."))
+    framed = flag(_("Its pages are shown in the platform’s frame."))
     test_begun = flag(_("A story of the test was answered in it."))
     test_finished_at = optional_time(_("When the test was finished that this session hands in."))
     opened_at = models.DateTimeField()
