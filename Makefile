@@ -9,8 +9,6 @@ UV_COMPILE := ../$(RUN)/uv pip compile --quiet --universal --python-version 3.11
 NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis://absent.invalid/0 SECRET_KEY=none
 PYTEST := $(RUN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 ARGS ?=
-# Where Python may not keep what it compiled, as in many images, each of the tests' processes starts 3 seconds later.
-unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-mturk test torture storm bench check lint types templates imports migrations fix messages schema lock audit sbom clean
