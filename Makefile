@@ -26,17 +26,11 @@ demo-mturk: ## run a campaign on a simulated Mechanical Turk with simulated work
 	@bash scripts/setup.sh dev && exec $(RUN)/python -m tests.demo_mturk $(ARGS)
 
 test: ## the tests; ARGS="-k word" for some of them
-	@bash scripts/setup.sh dev
-	@bash scripts/setup.sh browser
-	@bash scripts/setup.sh checker
-	@bash scripts/setup.sh servers
+	@bash scripts/setup.sh tests
 	@$(PYTEST) $(ARGS)
 
 torture: ## the long forms of some tests: whole campaigns, a kill at every point, each journey on each screen
-	@bash scripts/setup.sh dev
-	@bash scripts/setup.sh browser
-	@bash scripts/setup.sh checker
-	@bash scripts/setup.sh servers
+	@bash scripts/setup.sh tests
 	@$(PYTEST) -m torture $(ARGS)
 
 storm: ## submissions to several machines under random faults; ARGS="--seconds 600 --seed 7"
