@@ -336,6 +336,8 @@ class CodeForm(StudyForm):
 
 
 UNDERWAY = "underway"
+STAND_FOR = {UNDERWAY: Payment.UNSETTLED}
+"""Choices that stand for several values."""
 _ALL = ("", _("all"))
 
 
@@ -343,7 +345,8 @@ class ListFilter(StudyForm):
     """A form sent by GET; values that no field offers are ignored."""
 
     campaign = forms.TypedChoiceField(label=_("Campaign"), required=False, coerce=int)
-    kind = forms.ChoiceField(label=_("What"), required=False)
+    columns: ClassVar[dict[str, str]]
+    """The column that each field filters."""
 
     def __init__(self, study: Study, asked: Mapping[str, str]) -> None:
         super().__init__(asked, auto_id="only-%s")
@@ -360,6 +363,11 @@ class ListFilter(StudyForm):
         """Return the chosen values, with a place in the list if given, as a query string; may be empty."""
         return urlencode(place | self.chosen)
 
+    def rows(self) -> Q:
+        """Return the condition that selects the rows."""
+        wanted = self.chosen.items()
+        return Q(**{f"{self.columns[name]}__in": STAND_FOR.get(value, (value,)) for name, value in wanted})
+
 
 class PaymentFilter(ListFilter):
     """Filter payments by campaign, kind and state; ``underway`` selects everything that is not settled."""
@@ -368,23 +376,11 @@ class PaymentFilter(ListFilter):
     state = forms.ChoiceField(
         label=_("State"), required=False, choices=[_ALL, (UNDERWAY, _("on its way")), *Payment.State.choices]
     )
-
-    def rows(self) -> Q:
-        """Return the condition that selects the payments."""
-        names = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
-        rows = {names[name]: value for name, value in self.chosen.items()}
-        if rows.get("state") == UNDERWAY:
-            rows["state__in"] = Payment.UNSETTLED
-            del rows["state"]
-        return Q(**rows)
+    columns: ClassVar = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
 
 
 class MismatchFilter(ListFilter):
     """Filter mismatches by campaign and kind."""
 
     kind = forms.ChoiceField(label=_("What"), required=False, choices=[_ALL, *Mismatch.Kind.choices])
-
-    def rows(self) -> Q:
-        """Return the condition that selects the mismatches."""
-        names = {"campaign": "campaign__number", "kind": "kind"}
-        return Q(**{names[name]: value for name, value in self.chosen.items()})
+    columns: ClassVar = {"campaign": "campaign__number", "kind": "kind"}

@@ -56,11 +56,10 @@ def decide_submission(request: HttpRequest, study: Study, number: int) -> HttpRe
         Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
     )
     campaign, way = submission.campaign, request.POST.get("way", "")
-    question = confirmation_of_large_bonus(request, campaign) if way == "bonus" else None
-    if question:
+    if way == "bonus" and (question := confirmation_of_large_bonus(request, campaign)):
         return question
     with ErrorsAsMessages(request):
-        decide_about(submission, way, request, by=signed_in(request))
+        decide_about(submission, way, request)
         messages.success(request, str(HELD if way == "reject" else RECORDED))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
