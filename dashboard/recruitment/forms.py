@@ -16,7 +16,7 @@ from annotation.models import Story, Study
 from annotation.strata import stories_of_design
 from dashboard.recruitment.amounts_due import CameBy
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, prose
+from dashboard.settings.forms import RowForm, choose, line, number, prose
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.offers import has_one_posting
@@ -189,7 +189,7 @@ class CampaignForm(RowForm):
         return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
 
 
-class SeatsForm(StudyForm):
+class SeatsForm(forms.Form):
     """A number of submissions to add to the offer."""
 
     more = number(_("Additional places"), (1, 100_000))
@@ -197,7 +197,7 @@ class SeatsForm(StudyForm):
     """Places that the page showed: pressed twice, the form asks for more once."""
 
 
-class BonusForm(StudyForm):
+class BonusForm(forms.Form):
     """The amount of a bonus and its reason. To be shown it needs its campaign."""
 
     amount = forms.DecimalField(
@@ -242,7 +242,7 @@ class RemedyForm(BonusForm):
     )
 
 
-class DecisionForm(StudyForm):
+class DecisionForm(forms.Form):
     """The note on a mismatch: the researcher's decision in words."""
 
     how = forms.CharField(
@@ -250,7 +250,7 @@ class DecisionForm(StudyForm):
     )
 
 
-class RejectionForm(StudyForm):
+class RejectionForm(forms.Form):
     """The reasons for a rejection."""
 
     reason = prose(_("Reason (the participant reads it)"), rows=4, required=True)
@@ -278,7 +278,7 @@ class RejectionForm(StudyForm):
             del self.fields["category"]
 
 
-class TableOfPaymentsForm(StudyForm):
+class TableOfPaymentsForm(forms.Form):
     """External payments in a table, and how they were made."""
 
     table = forms.FileField(
@@ -292,7 +292,7 @@ class TableOfPaymentsForm(StudyForm):
     reason = line(_("How you paid participants"), LONGEST_NOTE)
 
 
-class OnePaymentForm(StudyForm):
+class OnePaymentForm(forms.Form):
     """An external payment of one participant, and how it was made."""
 
     who = line(_("Their code or pseudonym"), 60, autocomplete="off")
@@ -304,7 +304,7 @@ class OnePaymentForm(StudyForm):
         self.fields["paid"].label = gettext("Amount in %(currency)s") % {"currency": study.currency}
 
 
-class CameByForm(StudyForm):
+class CameByForm(forms.Form):
     """Select the rows of the table of amounts due by how participants arrived."""
 
     came_by = forms.ChoiceField(
@@ -312,7 +312,7 @@ class CameByForm(StudyForm):
     )
 
 
-class PlatformIdsForm(StudyForm):
+class PlatformIdsForm(forms.Form):
     """Select the rows of the table of amounts due by ids of a platform."""
 
     participants = prose(
@@ -323,7 +323,7 @@ class PlatformIdsForm(StudyForm):
     )
 
 
-class CodeForm(StudyForm):
+class CodeForm(forms.Form):
     """A completion code to look up, and optionally whose it should be."""
 
     code = line(_("Code"), 40, autocomplete="off")
@@ -341,7 +341,7 @@ STAND_FOR = {UNDERWAY: Payment.UNSETTLED}
 _ALL = ("", _("all"))
 
 
-class ListFilter(StudyForm):
+class ListFilter(forms.Form):
     """A form sent by GET; values that no field offers are ignored."""
 
     campaign = forms.TypedChoiceField(label=_("Campaign"), required=False, coerce=int)

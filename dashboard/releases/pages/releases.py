@@ -23,7 +23,7 @@ from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
-from dashboard.settings.forms import StudyForm, prose
+from dashboard.settings.forms import prose
 from publishing import previews, progress
 from publishing.actions.published import withdraw_release as record_withdrawal
 from publishing.actions.releases import request_release
@@ -81,7 +81,7 @@ def _advice(rows: list[Release]) -> list[str]:
         return []
 
 
-class WithdrawalForm(StudyForm):
+class WithdrawalForm(forms.Form):
     """The public reason for withdrawing a release."""
 
     reason = prose(
@@ -127,7 +127,7 @@ def _build(release: Release) -> dict[str, Any]:
     }
 
 
-class StatementForm(StudyForm):
+class StatementForm(forms.Form):
     """The data statement, a field for each of its items. ``publishing.data_statement`` has the rules."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -135,7 +135,7 @@ class StatementForm(StudyForm):
         for section in sections_of(render_to_string("dashboard/releases/statement_fields.txt")):
             name, field = section.title, prose(*section.paragraphs)
             if name in ("url", "doi"):
-                field.widget = forms.TextInput(attrs={"class": "text"})
+                field.widget = forms.TextInput()
             self.fields[name] = field
 
     def statement(self) -> Statement:

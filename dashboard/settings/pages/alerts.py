@@ -16,7 +16,7 @@ from annotation.models import Alert, Membership, Study, Webhook
 from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in, write_page
 from dashboard.alerts.webhooks import WebhookRefused, read_address, secret_of
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.forms import RowForm, StudyForm
+from dashboard.settings.forms import RowForm
 from tomannot import clock
 
 SHOWN = 20
@@ -29,7 +29,7 @@ def _kinds(choices: Any, **more: Any) -> forms.MultipleChoiceField:
     )
 
 
-class MailsForm(StudyForm):
+class MailsForm(forms.Form):
     """A member's address, and what they are mailed about in a study."""
 
     email = forms.EmailField(label=gettext_lazy("Your e-mail address"), required=False, max_length=254)
@@ -39,7 +39,7 @@ class MailsForm(StudyForm):
 StalledForm = forms.modelform_factory(Study, RowForm, fields=["stall_hours"])
 
 
-class WebhookForm(StudyForm):
+class WebhookForm(forms.Form):
     """Address and kinds of a new webhook."""
 
     url = forms.CharField(

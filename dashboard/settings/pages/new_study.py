@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,7 +20,7 @@ from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
-from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm, StudyForm
+from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
 from qualification.experts import is_closed_in
@@ -132,7 +133,7 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("dashboard:settings", slug=study.slug)
 
 
-def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
+def _make(request: HttpRequest, form: forms.Form, slug: str, config: StudyConfiguration) -> Study | None:
     with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings["title"])
         try:

@@ -25,15 +25,7 @@ from dashboard import actions
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
-from dashboard.settings.forms import (
-    EXAMPLES,
-    ConsentForm,
-    InstructionsForm,
-    SettingsForm,
-    StudyForm,
-    choose,
-    prose,
-)
+from dashboard.settings.forms import EXAMPLES, ConsentForm, InstructionsForm, SettingsForm, choose, prose
 from dashboard.settings.preview import preview_of
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
 from qualification.models import Round
@@ -77,7 +69,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("dashboard:settings", slug=study.slug)
     texts = texts_of(study)
     texts |= {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}
-    form = InstructionsForm(study.protocol, request.POST or None, initial=texts)
+    form = InstructionsForm(study.protocol, request.POST if request.method == "POST" else None, initial=texts)
     if form.is_valid():
         with ErrorsInForm(form):
             made = set_instructions(study=study, **by_and_now(request), **form.texts())
@@ -143,7 +135,7 @@ MOST_SHORT = 200
 """Participants listed at most."""
 
 
-class DesignForm(StudyForm):
+class DesignForm(forms.Form):
     """The column that divides the items, and a line for each stratum."""
 
     by_column = forms.ChoiceField(label=gettext_lazy("Column"), required=False)
@@ -172,7 +164,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the design and what is short. A POST sets the design of a draft."""
     load = "\n".join(f"{stratum.name}: {stratum.load}" for stratum in study.strata.all())
     initial = {"by_column": study.stratum_field, "load": load}
-    form = DesignForm(study, request.POST or None, initial=initial)
+    form = DesignForm(study, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         with ErrorsInForm(form):
             set_design(study=study, **form.cleaned_data, **by_and_now(request))
