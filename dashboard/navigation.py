@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
-from annotation.rights import Right, rights_in
+from annotation.rights import Right, granted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
     is below, None for a page in the menu. A link has ``label``, ``url`` and ``current``: ``page`` for
     this page itself, ``true`` for an entry or page above it, else empty.
     """
-    rights = rights_in(request.user, study)
+    rights = granted(request)
     opened = {label: [page for page in pages if page.right in rights] for label, pages in ENTRIES.items()}
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
     here = next(link for link in entries if link["current"])

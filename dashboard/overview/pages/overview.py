@@ -20,8 +20,8 @@ from annotation.rights import (
     Right,
     by_and_now,
     form_page,
+    granted,
     read_page,
-    rights_in,
     signed_in,
     write_page,
 )
@@ -46,7 +46,7 @@ ASKED = "asked"
 @read_page()
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's overview: of a draft its checklist. htmx polls the live part alone."""
-    rights, is_draft = rights_in(request.user, study), study.state == Study.State.DRAFT
+    rights, is_draft = granted(request), study.state == Study.State.DRAFT
     context: dict[str, Any] = {} if is_draft else _now(study)
     if getattr(request, "htmx", False) and not is_draft:
         return render(request, "dashboard/overview/_now.html", context)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.numbers import number_in
-from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries
@@ -156,26 +156,25 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     before = number_in(request.GET.get("before"))
     listed = list((found.filter(pk__lt=before) if before else found)[: ON_A_PAGE + 1])
     shown = listed[:ON_A_PAGE]
-    may_change = Right.CHANGE in rights_in(request.user, study)
     context = {
         "next": selected.query(before=shown[-1].pk) if len(listed) > ON_A_PAGE else "",
         "list_filter": selected,
         "is_first": not before,
-        "rows": _rows(study, shown, may_change=may_change),
+        "rows": _rows(study, shown),
         "forgotten": queries.unpaid_to_forgotten(study),
         "sums": queries.sums_by_campaign(study),
     }
     return render(request, "dashboard/recruitment/payments.html", context)
 
 
-def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[str, Any]]:
+def _rows(study: Study, shown: list[Payment]) -> list[dict[str, Any]]:
     refused = Payment.objects.filter(pk__in=[payment.pk for payment in shown])
     retryable = set(refused.retryable().values_list("pk", flat=True))
     return [
         {
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
-            "can_be_retried": may_change and payment.pk in retryable,
+            "can_be_retried": payment.pk in retryable,
         }
         for payment in shown
     ]

@@ -18,7 +18,7 @@ from annotation.models import Study
 from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
 from annotation.reasons import LONGEST_STATEMENT
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
+from annotation.rights import Right, by_and_now, form_page, granted, read_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.releases.recruited import recruited
@@ -146,7 +146,7 @@ class StatementForm(forms.Form):
 @form_page(post=Right.CHANGE)
 def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the data statement. A POST saves a new version."""
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    may_change = Right.CHANGE in granted(request)
     said = statement_of(study, at=clock.now())
     initial = asdict(said) | {"creators": "\n".join(said.creators)}
     form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -19,7 +19,7 @@ from annotation.forms import instructions_context
 from annotation.models import LIVING, Enrollment, Study
 from annotation.opening import unserved_in_words
 from annotation.protocols import is_installed
-from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, rights_in, write_page
+from annotation.rights import CREATE, Right, by_and_now, form_page, granted, read_page, write_page
 from annotation.strata import fill_of_strata, unserved_strata
 from dashboard import actions
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
@@ -102,7 +102,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
 def _form(request: HttpRequest, study: Study, data: Any = None) -> SettingsForm:
     form = SettingsForm(data, initial=settings_of(study))
     form.fix(fixed_of(study))
-    if Right.CHANGE not in rights_in(request.user, study):
+    if Right.CHANGE not in granted(request):
         for field in form.fields.values():
             field.disabled = True
     return form
@@ -116,7 +116,7 @@ def _page(
     consent_form: ConsentForm | None = None,
 ) -> HttpResponse:
     wrong = (form and form.errors) or (consent_form and consent_form.errors)
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    may_change = Right.CHANGE in granted(request)
     is_draft = study.state == Study.State.DRAFT
     steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {

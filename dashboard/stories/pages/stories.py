@@ -21,7 +21,7 @@ from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
 from annotation.reasons import LONGEST_STATEMENT
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
+from annotation.rights import Right, by_and_now, form_page, granted, read_page, write_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
 from dashboard.settings.forms import UploadForm, choose
@@ -172,12 +172,12 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     is_newest = found.role == Story.Role.MAIN and not found.is_old_version
     context = about(study, found) | {
         "story": found,
-        "may_review": is_newest and Right.REVIEW in rights_in(request.user, study),
+        "may_review": is_newest and Right.REVIEW in granted(request),
     }
     if is_newest and study.protocol.revisable:
         with suppress(WrongState):
             actions.check_revisable(story=found, study=study)
-            context["may_revise"] = Right.CHANGE in rights_in(request.user, study)
+            context["may_revise"] = Right.CHANGE in granted(request)
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
         search = form.search()
