@@ -41,8 +41,8 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     tests = newest_attempts(study, [found.annotator_id for found in rows]) if campaign.is_test else {}
     context = {
         "campaign": campaign,
-        "next": f"after={following}" if following else "",
-        "is_first": not (after or only),
+        "first": request.path if after or only else "",
+        "next": f"?after={following}" if following else "",
         "rows": [_row(campaign, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
     }
@@ -157,9 +157,9 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     listed = list((found.filter(pk__lt=before) if before else found)[: ON_A_PAGE + 1])
     shown = listed[:ON_A_PAGE]
     context = {
-        "next": selected.query(before=shown[-1].pk) if len(listed) > ON_A_PAGE else "",
+        "first": f"?{selected.query()}" if before else "",
+        "next": f"?{selected.query(before=shown[-1].pk)}" if len(listed) > ON_A_PAGE else "",
         "list_filter": selected,
-        "is_first": not before,
         "rows": _rows(study, shown),
         "forgotten": queries.unpaid_to_forgotten(study),
         "sums": queries.sums_by_campaign(study),

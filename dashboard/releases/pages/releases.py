@@ -61,8 +61,8 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "build": _build(underway) if underway else None,
         "releases": rows[:PER_PAGE],
-        "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
-        "is_first": not before,
+        "first": request.path if before else "",
+        "next": f"?before={rows[PER_PAGE - 1].number}" if len(rows) > PER_PAGE else "",
         "archives": ARCHIVES,
         "can_compare": published > 1,
         "advice": _advice(rows),

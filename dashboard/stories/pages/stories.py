@@ -125,7 +125,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
             (row, OUTCOMES[row.verdict.outcome], reason_in_words(study, row.verdict)) for row in page.rows
         ],
         "next": "?" + urlencode({**request.GET.dict(), "after": page.next}) if page.next else "",
-        "is_first": not search.after,
+        "first": (form.query() or request.path) if search.after else "",
         "is_filtered": bool(search.filters or search.start),
         "wanted": form.query(),
         "decisions": Adjudication.Verdict.choices,
