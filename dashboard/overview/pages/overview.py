@@ -56,13 +56,13 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     }
     if is_draft:
         context["steps"] = [*checklist(study), *proxies_step(request)]
-        return render(request, "dashboard/overview/draft.html", context)
-    context |= {
-        "turning_away": turning_away(study),
-        "releases": release_list(study),
-        "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
-        "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-    }
+    else:
+        context |= {
+            "turning_away": turning_away(study),
+            "releases": release_list(study),
+            "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
+            "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
+        }
     return render(request, "dashboard/overview/overview.html", context)
 
 
