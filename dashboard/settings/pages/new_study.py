@@ -48,7 +48,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 def preview_new(request: HttpRequest) -> HttpResponse:
     """Preview the study of a form, even an incomplete one."""
     form = NewStudyForm.of(request.POST, consent="")
-    return render(request, "dashboard/settings/preview_new.html", {"preview": _preview(form)})
+    return render(request, "dashboard/settings/preview.html", {"preview": _preview(form)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
