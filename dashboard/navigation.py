@@ -40,8 +40,8 @@ def _has_right_answers(study: Study) -> bool:
     return bool(study.protocol.scored)
 
 
-def _selects(study: Study) -> bool:
-    return study.protocol.resolution == "filter"
+def _has_filters(study: Study) -> bool:
+    return study.protocol.resolution == "filter" and not _has_right_answers(study)
 
 
 ENTRIES = {
@@ -49,7 +49,7 @@ ENTRIES = {
     _("Stories"): (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import"))),
     _("People"): (
         MenuPage("people", _("People")),
-        MenuPage("given_items", _("Given stories"), suits=lambda one: not one.stratum_field),
+        MenuPage("given_items", _("Given stories"), suits=lambda study: not study.stratum_field),
     ),
     _("Recruitment"): (
         MenuPage("recruitment", _("Campaigns")),
@@ -62,9 +62,9 @@ ENTRIES = {
         MenuPage("quality", _("Agreement")),
         MenuPage("hidden_checks", _("Hidden checks")),
         MenuPage("review", _("Review")),
-        MenuPage("decisions", _("Decisions"), suits=lambda one: one.protocol.resolution != "mean"),
+        MenuPage("decisions", _("Decisions"), suits=lambda study: study.protocol.resolution != "mean"),
         MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-        MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not _has_right_answers(one)),
+        MenuPage("filters", _("Filters"), suits=_has_filters),
     ),
     _("Releases"): (
         MenuPage("releases", _("Releases")),
@@ -76,7 +76,9 @@ ENTRIES = {
     _("Settings"): (
         MenuPage("settings", _("Settings")),
         MenuPage("instructions", _("Instructions")),
-        MenuPage("design", _("Design"), suits=lambda one: bool(one.state == "draft" or one.stratum_field)),
+        MenuPage(
+            "design", _("Design"), suits=lambda study: bool(study.state == "draft" or study.stratum_field)
+        ),
         MenuPage("members", _("Members")),
         MenuPage("alerts", _("Alerts")),
         MenuPage("log", _("Log"), Right.AUDIT),

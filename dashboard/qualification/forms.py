@@ -354,7 +354,7 @@ def _starting_keys(
         return {entry.story_id: (newest, entry) for entry in entries}
     if round.revealed_at:
         return {}
-    elsewhere = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
-    spoken = elsewhere.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")
-    keys = AnswerKey.objects.in_bulk([entry.newest for entry in spoken])
-    return {entry.story_id: (keys[entry.newest], entry) for entry in spoken}
+    uses = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
+    with_keys = uses.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")
+    keys = AnswerKey.objects.in_bulk([entry.newest for entry in with_keys])
+    return {entry.story_id: (keys[entry.newest], entry) for entry in with_keys}

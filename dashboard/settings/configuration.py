@@ -200,10 +200,10 @@ class Reader:
 
     def _path(self, where: str, named: str) -> Path | None:
         if self._folder is None:
-            mend = "Give its content in its place."
+            remedy = "Give its content in its place."
             if where == "stories":
-                mend = "Leave it out and import it afterwards, or use manage.py create_study."
-            self._problems.append(f"{where}: names the file {named}, which is not here. {mend}")
+                remedy = "Leave it out and import it afterwards, or use manage.py create_study."
+            self._problems.append(f"{where}: names the file {named}, which is not here. {remedy}")
             return None
         path = self._folder / named
         if not path.is_file():

@@ -77,7 +77,7 @@ class Search:
     """A value of :class:`Expert`."""
 
     @property
-    def filters(self) -> bool:
+    def is_filtered(self) -> bool:
         """True if the page skips stories that no index finds."""
         return bool(
             self.scenario or self.model or self.lint or self.verdict or self.dropped_by or self.expert
@@ -113,7 +113,8 @@ class ListedStory:
         protocol = self.story.study.protocol
         return " ".join(part.text for part in protocol.summary(self.story.item))
 
-    def findings(self) -> int:
+    @property
+    def finding_count(self) -> int:
         """Return the number of lint warnings."""
         return len(self.codes)
 
@@ -201,7 +202,7 @@ def _found(study: Study, search: Search, size: int, backwards: bool) -> tuple[li
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted")
     stories = _decided(study, stories, search.expert)
-    looked = LOOKED_AT if search.filters else 0
+    looked = LOOKED_AT if search.is_filtered else 0
     looked = COUNTED if search.verdict == Outcome.INCOMPLETE else looked
     last = list(stories.values_list("story_id", flat=True)[looked - 1 : looked + 1]) if looked else []
     end = last[0] if len(last) > 1 else ""

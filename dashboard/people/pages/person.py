@@ -41,15 +41,15 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     own = store.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
     rights = granted(request)
-    may_know = Right.CHANGE in rights  # the accepted answers
-    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_know else ([], 0)
+    may_see_keys = Right.CHANGE in rights
+    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_see_keys else ([], 0)
     context = {
         "pseudonym": pseudonym,
         "enrollment": enrollment,
         **_standing(enrollment, rights),
         "failed": failed,
         "more_failed": more_failed,
-        "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
+        "attempts": attempts_of(enrollment, closed=closed) if may_see_keys else [],
         "memberships": detail.memberships_of(enrollment),
         "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
         "given_stories": enrollment.assignments.filter(given=True).select_related("story").order_by("pk"),

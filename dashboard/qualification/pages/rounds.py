@@ -112,8 +112,8 @@ def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     own, rights = review_of(found, signed_in(request)), granted(request)
     if Right.CHANGE not in rights and (own is None or own.dismissed_at):
         raise PermissionDenied
-    told = closed_notice() if found.pk in closed_rounds(signed_in(request)) else ""
-    if why_not := why_no_test(study) or why_undecided(found) or told:
+    hidden = closed_notice() if found.pk in closed_rounds(signed_in(request)) else ""
+    if why_not := why_no_test(study) or why_undecided(found) or hidden:
         messages.info(request, why_not)
         return redirect("dashboard:round", slug=study.slug, number=number)
     frozen = found.attempts.exists()

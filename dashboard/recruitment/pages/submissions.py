@@ -80,9 +80,9 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
             messages.success(
                 request, _("The rejection is undone. The submission waits for a decision again.")
             )
-        told = platform_of(campaign).words.rejection_withdrawn
-        if payment.tries and told:
-            messages.warning(request, str(told))
+        warning = platform_of(campaign).words.rejection_withdrawn
+        if payment.tries and warning:
+            messages.warning(request, str(warning))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 

@@ -25,7 +25,7 @@ from annotation.rights import Right, by_and_now, form_page, granted, read_page, 
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
 from dashboard.settings.forms import UploadForm, choose
-from dashboard.stories.detail import about
+from dashboard.stories.detail import story_context
 from dashboard.stories.queries import (
     ANY,
     DISAGREE,
@@ -110,7 +110,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the list. A search for the id of a story leads to that story at once."""
     form = SearchForm(study, request.GET)
     search = form.search()
-    if search.start and not (search.text or search.filters or search.after):
+    if search.start and not (search.text or search.is_filtered or search.after):
         found = Story.objects.filter(study=study, story_id=search.start).first()
         if found:
             return redirect("dashboard:story", slug=study.slug, story_id=found.story_id)
@@ -126,7 +126,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         "next": "?" + urlencode({**request.GET.dict(), "after": page.next}) if page.next else "",
         "first": (form.query() or request.path) if search.after else "",
-        "is_filtered": bool(search.filters or search.start),
+        "is_filtered": bool(search.is_filtered or search.start),
         "wanted": form.query(),
         "decisions": Adjudication.Verdict.choices,
         "longest": LONGEST_STATEMENT,
@@ -170,7 +170,7 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
     is_newest = found.role == Story.Role.MAIN and not found.is_old_version
-    context = about(study, found) | {
+    context = story_context(study, found) | {
         "story": found,
         "may_review": is_newest and Right.REVIEW in granted(request),
     }
