@@ -55,7 +55,7 @@ class ReadmitForm(forms.Form):
 class RetakeForm(forms.Form):
     """The reason for letting a participant retake the test, and whether somebody else took it."""
 
-    somebody_else = forms.BooleanField(label=_("Somebody else came in their name"), required=False)
+    somebody_else = forms.BooleanField(label=_("Somebody else used their id"), required=False)
     reason = line(_("Reason, for the log"), LONGEST_REASON)
     seen = forms.IntegerField(widget=forms.HiddenInput)
     """The participant's newest step when the page was shown."""

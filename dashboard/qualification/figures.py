@@ -1,4 +1,4 @@
-"""Figures of rounds: options that people chose, one person's attempts, notes on tests too hard or known."""
+"""Figures of rounds: chosen options, a participant's attempts, notes on hard or leaked questions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -61,7 +61,7 @@ def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict
 
 
 def practised_in(round: Round) -> list[Mapping[str, Any]]:
-    """Return, per story of a practice round: ``position``, ``people``, and how many first went ``wrong``."""
+    """Return, per story of a practice round: ``position``, ``people``, how many were first ``wrong``."""
     answers = first_turns(round).order_by("round_story__position")
     return list(
         answers.values(position=F("round_story__position")).annotate(

@@ -1,4 +1,4 @@
-"""Reconcile the lists that people wrote about a story: one form with a row for each of theirs."""
+"""Reconcile participants' lists about a story in one form with a row for each listed entry."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -112,7 +112,7 @@ class CampaignForm(RowForm):
         if purpose == Campaign.Purpose.TEST:
             for name, (label, help_text) in OF_A_TEST.items():
                 self.fields[name].label, self.fields[name].help_text = label, help_text
-        else:  # 0 is that of a test
+        else:  # 0 stands for a test
             self.fields["stories_per_visit"].validators.append(MinValueValidator(1))
             self.fields["stories_per_visit"].widget.attrs["min"] = 1
 
@@ -154,7 +154,7 @@ class CampaignForm(RowForm):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Ask once more after the number of stories changed: what depends on it has changed with it."""
+        """Show the form again after the number of stories changed, with the dependent values recomputed."""
         found = self.cleaned_data
         stories, before = found.get("stories_per_visit"), found.pop("suggested_for", None)
         if stories is None or before is None or not before or stories == before or self.errors:
@@ -194,11 +194,11 @@ class SeatsForm(forms.Form):
 
     more = number(_("Additional places"), (1, 100_000))
     offered = forms.IntegerField(min_value=1, max_value=2_147_483_647, widget=forms.HiddenInput)
-    """Places that the page showed: pressed twice, the form asks for more once."""
+    """Places offered when the page was shown; a second press with the same number does nothing."""
 
 
 class BonusForm(forms.Form):
-    """The amount of a bonus and its reason. To be shown it needs its campaign."""
+    """The amount and reason of a bonus. Pass ``campaign`` to render it."""
 
     amount = forms.DecimalField(
         max_digits=8,

@@ -81,7 +81,7 @@ class StudyConfiguration:
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """JSON can escape these characters; PostgreSQL and UTF-8 cannot hold them."""
 _NOTHING = {"": "string", None: "integer"}
-"""Values that leave a field out, and the type that it takes. A part with a schema of its own has no type."""
+"""Values that mean “not given”, unless the field's schema allows their type."""
 
 
 def read_bytes(path: Path, what: str) -> bytes:

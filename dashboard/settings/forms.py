@@ -74,13 +74,13 @@ def line(label: Any, longest: int, help_text: Any = "", **attrs: Any) -> forms.C
 
 
 def number(label: Any, within: tuple[int, int], help_text: Any = "", **options: Any) -> forms.IntegerField:
-    """Return a field for a whole number from the first to the second of two."""
+    """Return a field for a whole number within these bounds."""
     least, most = within
     return forms.IntegerField(label=label, min_value=least, max_value=most, help_text=help_text, **options)
 
 
 def one_of(label: Any, choices: Any, help_text: Any = "", **options: Any) -> forms.ChoiceField:
-    """Return a field for one of a few choices, which are all in sight."""
+    """Return a field of radio buttons."""
     widget = forms.RadioSelect
     return forms.ChoiceField(label=label, choices=choices, help_text=help_text, widget=widget, **options)
 

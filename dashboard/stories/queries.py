@@ -38,9 +38,9 @@ COUNTED = 2_000
 """Stories of which one page counts the votes when it looks for those that lack some."""
 ANY = "any"
 SPLIT = "split"
-"""Looked for like a verdict: complete stories over which people are split by one vote."""
+"""Verdict to search for: complete stories decided by one vote."""
 DISAGREE = "disagree"
-"""Looked for like a verdict: stories of which another one with the same text has another verdict."""
+"""Verdict to search for: stories whose duplicates (same text) have another verdict."""
 
 
 class Expert(models.TextChoices):
@@ -112,11 +112,6 @@ class ListedStory:
         """Return the story as annotators recognise it."""
         protocol = self.story.study.protocol
         return " ".join(part.text for part in protocol.summary(self.story.item))
-
-    @property
-    def finding_count(self) -> int:
-        """Return the number of lint warnings."""
-        return len(self.codes)
 
     @property
     def is_overruled(self) -> bool:

@@ -59,9 +59,7 @@ def scroll(content: SafeString, label: str = "", labelledby: str = "") -> SafeSt
 
 
 @register.simple_block_tag(takes_context=True)
-def press(
-    context: RequestContext, content: SafeString, name: str, *args: Any, quiet: bool = True, **sent: str
-) -> SafeString:
+def press(context: Any, content: str, name: str, *args: Any, quiet: bool = True, **sent: str) -> SafeString:
     """Show a form of one button, which posts ``sent`` to the page of this name."""
     return format_html(
         '<form class="actions" method="post" action="{}"><input type="hidden" name="csrfmiddlewaretoken" '

@@ -138,7 +138,7 @@ def _actions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the reader's actions: the suggested ``next_step``, at most one, and ``further`` ones."""
     buttons: dict[str, dict[str, Any]] = {}
-    opening, closing = ("open", _("Open again")), ("close", _("Close the study"))
+    opening, closing = ("open", _("Reopen")), ("close", _("Close the study"))
     moves = {
         Study.State.DRAFT: [("open", _("Open the study"))],
         Study.State.OPEN: [("pause", _("Pause")), closing],

@@ -33,10 +33,9 @@ from tomannot.cache import cached_for_a_minute
 JUDGED = 100
 """Stories whose votes are read in one batch."""
 AT_MOST = 1_000
-"""Stories read for one request, before the reader is told how far the search came."""
-
+"""Stories searched in one request."""
 MANY = 500
-"""Decisions; comparing more with the votes is too slow for a page."""
+"""Above this number of decisions, sums are cached."""
 
 
 class Queue(TextChoices):

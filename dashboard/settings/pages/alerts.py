@@ -78,7 +78,7 @@ def test(request: HttpRequest, study: Study) -> HttpResponse:
     may_change = Right.CHANGE in granted(request)
     with ErrorsAsMessages(request):
         actions.send_test_alert(study=study, to_webhooks=may_change, by=by, now=clock.now())
-        messages.success(request, _("A test alert is on its way. Below you read when it is sent."))
+        messages.success(request, _("A test alert is on its way. The list below shows when it is sent."))
     return redirect("dashboard:alerts", slug=study.slug)
 
 

@@ -60,7 +60,7 @@ def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
         elif role in Role.values:
             actions.set_role(study=study, user=found.user, role=role, **by_and_now(request))
             changed = {"user": found.user.get_username(), "role": Role(role).label}
-            messages.success(request, _("%(user)s is %(role)s now.") % changed)
+            messages.success(request, _("%(user)s is now %(role)s.") % changed)
     if Right.LOOK in rights_in(request.user, study):
         return redirect("dashboard:members", slug=study.slug)
     return redirect("dashboard:studies")

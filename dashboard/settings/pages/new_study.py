@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from django import forms
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -133,7 +133,7 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("dashboard:settings", slug=study.slug)
 
 
-def _make(request: HttpRequest, form: forms.Form, slug: str, config: StudyConfiguration) -> Study | None:
+def _make(request: HttpRequest, form: BaseForm, slug: str, config: StudyConfiguration) -> Study | None:
     with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings["title"])
         try:

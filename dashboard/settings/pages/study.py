@@ -161,7 +161,7 @@ class DesignForm(forms.Form):
 
 @form_page(post=Right.CHANGE)
 def design(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the design and what is short. A POST sets the design of a draft."""
+    """Show the design, and which strata and participants lack answers. A POST sets a draft's design."""
     load = "\n".join(f"{stratum.name}: {stratum.load}" for stratum in study.strata.all())
     initial = {"by_column": study.stratum_field, "load": load}
     form = DesignForm(study, request.POST if request.method == "POST" else None, initial=initial)
