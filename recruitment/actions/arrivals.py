@@ -12,6 +12,7 @@ from accounts.models import Annotator, PlatformIdentity, User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries
+from recruitment.actions.campaign_lifecycle import record_change
 from recruitment.arrival_rules import TESTED, Arrival, ArrivalProblem, CannotArrive, is_retaken, may_begin
 from recruitment.errors import CannotJoin
 from recruitment.join_links import SETTINGS, InvalidJoinLink, check_settings, own_source, person_of
@@ -147,10 +148,7 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 @transaction.atomic
 def record_refused_visit(*, campaign: Campaign, problem: ArrivalProblem, now: datetime) -> None:
     """Log that a person was not let in, and why; never who."""
-    study, subject, note = campaign.study, f"campaign {campaign.number}", problem.value
-    annotation_actions.record_event(
-        study=study, type=Event.Type.VISIT_REFUSED, now=now, subject=subject, note=note
-    )
+    record_change(campaign=campaign, type=Event.Type.VISIT_REFUSED, by=None, now=now, note=problem.value)
 
 
 @transaction.atomic

@@ -15,7 +15,6 @@ from django.db.models import Q
 
 from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity
-from annotation import actions as annotation_actions
 from annotation.models import Event
 from recruitment.actions.campaign_lifecycle import limit_concurrency, record_change
 from recruitment.actions.mismatches import settle_mismatch
@@ -235,10 +234,7 @@ def _record_sync(campaign: Campaign, taken: Counter[str], *, now: datetime) -> N
     Campaign.objects.filter(pk=campaign.pk).update(synced_at=now)
     if taken:
         done = ", ".join(f"{step} {count}" for step, count in sorted(taken.items()))
-        study, subject = campaign.study, f"campaign {campaign.number}"
-        annotation_actions.record_event(
-            study=study, type=Event.Type.PLATFORM_SYNCED, now=now, subject=subject, note=done
-        )
+        record_change(campaign=campaign, type=Event.Type.PLATFORM_SYNCED, by=None, now=now, note=done)
 
 
 def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator | None:
