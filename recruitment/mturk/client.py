@@ -185,7 +185,7 @@ class Api:
         except ClientError as error:
             raise error_of(operation, error.response) from None  # the original names workers
         except ParamValidationError as error:
-            raise Refused(str(error), code="ParamValidation") from error
+            raise Refused(str(error)) from error
         except BotoCoreError as error:
             values = {"operation": operation, "problem": type(error).__name__}
             message = _("Mechanical Turk did not answer to %(operation)s (%(problem)s).") % values

@@ -107,9 +107,6 @@ class Prolific(Review, marketplace.Marketplace):
         fields = payloads.study_of(
             offer, self._filters(offer), project=self.project, signed=self.signs_addresses
         )
-        currency = self.client.get(f"/workspaces/{self.workspace}/balance/")["currency_code"]
-        if currency != offer.currency:
-            raise marketplace.Refused(payloads.currencies_differ(currency, offer), code="CURRENCY")
         found = self._find(offer, fields["external_study_url"])
         if found is None:
             try:
@@ -158,9 +155,7 @@ class Prolific(Review, marketplace.Marketplace):
     def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
         """Start the study again. Prolific offers it until its places are taken, whatever ``until`` says."""
         if self._study(remote_id)["status"] == "COMPLETED":
-            raise marketplace.Refused(
-                _("The study is over on Prolific. More places let people begin again."), code="OVER"
-            )
+            raise marketplace.Refused(_("The study is over on Prolific. More places let people begin again."))
         self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
 
     def end(self, remote_id: str, posting: str) -> None:

@@ -105,10 +105,8 @@ class Review:
         :class:`Refused` if they returned it, which settles it for both sides.
         """
         if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:
-            raise Refused(
-                _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
-                code="REASON",
-            )
+            message = _("Prolific wants a category and a reason of at least %s characters.")
+            raise Refused(message % SHORTEST_REJECTION)
         found = self._submission_of(submission, person)
         if status_of(found["status"]) is Status.SUBMITTED:
             asked_at = moment_of(found.get("return_requested"))
@@ -132,7 +130,7 @@ class Review:
         """Return the submission, if it is this person's: else nothing may be decided about it."""
         found = self._one(submission)
         if found["participant"] != person:
-            raise Refused(_("Prolific lists this submission for another participant."), code="OTHER_PERSON")
+            raise Refused(_("Prolific lists this submission for another participant."))
         return found
 
     def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:
@@ -186,9 +184,7 @@ class Review:
         with counted_as(done=False):
             made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
         if made.get("amount", cents(request.amount)) != cents(request.amount):
-            raise Refused(
-                _("Prolific understood another amount: %s.") % amount_of(made["amount"]), code="AMOUNT"
-            )
+            raise Refused(_("Prolific understood another amount: %s.") % amount_of(made["amount"]))
         return str(made["id"])
 
     def bonus(self, request: BonusRequest) -> None:
