@@ -60,9 +60,6 @@ def name_of(group: Group, reference: str) -> str:
     return f"tomannot {reference} {group}"
 
 
-MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
-
-
 class MechanicalTurk(Review, Marketplace):
     """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
 
@@ -109,10 +106,6 @@ class MechanicalTurk(Review, Marketplace):
         if self._is_amazons and urlsplit(offer.entry_url).scheme != "https":
             message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
             raise Refused(message)
-        if offer.days_to_review > MOST_DAYS_TO_REVIEW:
-            raise Refused(_("Mechanical Turk pays by itself after at most %s days.") % MOST_DAYS_TO_REVIEW)
-        if not 1 <= offer.days_open <= MOST_DAYS_OPEN:
-            raise Refused(_("Mechanical Turk offers work for 1 to %s days.") % MOST_DAYS_OPEN)
 
     # -- HITs
 
