@@ -33,7 +33,6 @@ from recruitment.marketplace import (
     Unreachable,
 )
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
-from recruitment.platforms import platform_of
 from recruitment.queries import platform_id_of
 from recruitment.queue import LONGEST_PAUSE, SEND, next_try
 from tomannot import clock
@@ -119,8 +118,6 @@ def _due_of(campaign: Campaign) -> list[Row]:
 
 def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
     """Ask for many new approvals at once, on a platform that takes that; each is then sent by itself."""
-    if not platform_of(campaign).approves_in_bulk:
-        return
     new = Payment.objects.due(now=clock.now()).filter(
         submission__campaign=campaign,
         submission__status=Submission.Status.SUBMITTED,

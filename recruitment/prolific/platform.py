@@ -197,12 +197,10 @@ class ProlificPlatform(Platform):
     excludes_unfinished = False  # people may return work at any time without it being held against them
     limits_concurrency = True
     needs_codes = True
-    has_return_page = True
     unused_fields = ("masters_only", "keywords", "days_open", "days_to_review")
     review_days = REVIEW_DAYS
 
     lists_unfinished_work = True
-    approves_in_bulk = True
     shows_bonus_reason = False
     rejection_categories = CATEGORIES
     shortest_rejection = SHORTEST_REJECTION

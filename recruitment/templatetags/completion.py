@@ -117,5 +117,5 @@ def _offer(context: Context) -> dict[str, Any] | None:
         "ending": ending_of(visit, now=clock.now()).value,
         "hand_in_url": page_url(request, "link:hand_in"),
         "unfinished": UNFINISHED,
-        "has_return_page": platform_of(visit.campaign).has_return_page,
+        "has_return_page": platform_of(visit.campaign).return_link(visit.campaign) is not None,
     }
