@@ -16,6 +16,7 @@ from annotation import queries as annotation_queries
 from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
 from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
+from annotation.refusals import texts_of
 from annotation.views.common import closing_url, continue_link, page
 from recruitment import actions, queries, visit_endings
 from recruitment.arrival_rules import ArrivalProblem, CannotArrive, Ending, lets_in
@@ -76,8 +77,8 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             "You returned this assignment or its time ran out, and then you took it again. To "
             "continue, open it again on the site that sent you."
         )
-        said = {"heading": _("This page is out of date"), "text": text}
-        return page(request, enrollment, "pages/message.html", said, status=409)
+        context = {"heading": _("This page is out of date"), "text": text}
+        return page(request, enrollment, "pages/message.html", context, status=409)
     outcome = visit_endings.outcome_of(visit)
     if outcome:
         over = {"visit": visit, "session": session, "outcome": outcome.value}
@@ -194,10 +195,12 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) 
     now = clock.now()
     count_try(REFUSED_VISITS, client_of(request), now=now)
     actions.record_refused_visit(campaign=campaign, problem=problem, now=now)
+    title, text = texts_of(problem, "recruitment/refusals.txt")
     context = {
         "study": campaign.study,
         "campaign": campaign,
-        "problem": problem.value,
+        "title": title,
+        "text": text,
         "may_be_somebody_else": problem == ArrivalProblem.TEST_TAKEN,
         "link": platform_of(campaign).return_link(campaign),
     }
