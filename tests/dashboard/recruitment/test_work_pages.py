@@ -228,7 +228,7 @@ def test_each_mismatch_can_be_dealt_with(
     assert "1 submission on which the platform and this site disagree" in words(boss, "recruitment")
     here = ("settle_mismatch", stranger.pk)
     assert "in a few words" in said(boss, *here, way="settle", how=" ")
-    assert "in a few words" in said(boss, *here, way="burn", how="done")
+    assert "Choose what to do" in said(boss, *here, way="burn", how="done")
     assert "has no answers for this submission" in said(boss, *here, way="confirm", how="done")
     short = {"way": "reject", "how": "rejected", "reason": "Too short.", "category": "NO_DATA"}
     said(boss, *here, **short)
@@ -326,5 +326,5 @@ def test_a_closed_platform_is_offered_only_where_it_is_set_up(
     shown = words(boss, "recruitment")
     assert ("Mechanical Turk" in shown) == has_account
     assert ("Amazon closed Mechanical Turk for good on 30 September 2026." in shown) == has_account
-    assert "What nobody decides about is approved by Prolific after 21 days." in shown
+    assert "Prolific approves undecided submissions after 21 days." in shown
     assert "Amazon closed Mechanical Turk for good" in words(boss, "new_campaign", "mturk", "stories")
