@@ -38,7 +38,7 @@ from recruitment.platforms import platform_named
 from recruitment.reconciliation.queries import campaigns_to_ask
 from tomannot import beat, clock, health
 from tomannot.celery import app
-from tomannot.keyed import MARK_LENGTH, is_one_of, key_marks
+from tomannot.keyed import MARK_LENGTH, key_marks, matches_any
 
 SECONDS = 5.0
 """The longest that anybody is waited for."""
@@ -130,7 +130,7 @@ def _public_url() -> Iterator[Finding]:
     challenge = secrets.token_hex(8)
     try:
         reply = _ask("GET", f"/healthz?challenge={challenge}")
-        if not is_one_of(reply.headers.get(health.PROOF, ""), health.proofs_of(challenge)):
+        if not matches_any(reply.headers.get(health.PROOF, ""), health.proofs_of(challenge)):
             yield problem(
                 f"another server answers {settings.PUBLIC_URL}, or one with another SECRET_KEY "
                 f"(status {reply.status})",

@@ -46,8 +46,8 @@ def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
     try:
         app.send_task(task, args=list(ids))
     except OperationalError as error:
-        told = _("The task could not be queued: Redis is not responding. Try again later.")
-        raise NotQueued(problem or told) from error
+        message = _("The task could not be queued: Redis is not responding. Try again later.")
+        raise NotQueued(problem or message) from error
 
 
 def queue_soon(task: str, *ids: int, after: int = 0) -> None:

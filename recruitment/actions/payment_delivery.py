@@ -198,10 +198,10 @@ def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
     person = platform_id_of(submission)
     if not person:
-        told = _(
+        message = _(
             "This participant had their personal data deleted, so you can decide this only on the platform."
         )
-        raise Refused(told)
+        raise Refused(message)
     return person
 
 

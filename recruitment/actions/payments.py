@@ -176,11 +176,11 @@ def overturn_rejection(
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
     if queries.overturned_outside([submission.pk]).exists():
-        told = _(
+        message = _(
             "This submission was already paid outside the platform. Overturning the rejection would "
             "pay it twice."
         )
-        raise CannotPay(told)
+        raise CannotPay(message)
     reward = submission.campaign.reward
     payment = _new(submission, Kind.OVERTURN, reward, by=by, now=now, votes_count=votes_count)
     return request_payment(payment=payment)
@@ -215,8 +215,10 @@ def give_bonus(
     asked = Payment.objects.filter(request_token=token).first() if token else None
     if asked:
         if (asked.submission_id, asked.amount, asked.reason) != (submission.pk, amount, reason.strip()):
-            told = _("This form has already requested a bonus of %(amount)s %(currency)s. Reload the page.")
-            raise CannotPay(told % {"amount": asked.amount, "currency": asked.currency})
+            message = _(
+                "This form has already requested a bonus of %(amount)s %(currency)s. Reload the page."
+            )
+            raise CannotPay(message % {"amount": asked.amount, "currency": asked.currency})
         return asked
     _check_amount(amount)
     if not reason.strip():
@@ -305,10 +307,10 @@ def record_external_payment(*, payment: Payment, reason: str, by: User, now: dat
     submission = lock_submission(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).exclude(kind=Payment.Kind.REJECTION).retryable().first()
     if refused is None:
-        told = _(
+        message = _(
             "You can record an outside payment only for a payment that the platform refused, and only once."
         )
-        raise CannotPay(told)
+        raise CannotPay(message)
     return record_outside(submission, refused.amount, reason, repeats=refused, by=by, now=now)
 
 
@@ -350,8 +352,8 @@ def _decision(submission: Submission) -> Payment | None:
 
 def _check_handed_in(submission: Submission) -> None:
     if submission.status not in (Status.SUBMITTED, Status.APPROVED, Status.REJECTED):
-        told = _("This submission is %(status)s on the platform, so you cannot decide it.")
-        raise CannotPay(told % {"status": submission.get_status_display()})
+        message = _("This submission is %(status)s on the platform, so you cannot decide it.")
+        raise CannotPay(message % {"status": submission.get_status_display()})
 
 
 def _check_amount(amount: Decimal) -> None:

@@ -95,8 +95,10 @@ class MechanicalTurk(Review, Marketplace):
         wanted = hit_type_of(offer, self.environment)
         kind = str(self._api.call("CreateHITType", **wanted)["HITTypeId"])
         if self._topic:
-            told = specification(self._topic)
-            self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
+            notification = specification(self._topic)
+            self._api.call(
+                "UpdateNotificationSettings", HITTypeId=kind, Notification=notification, Active=True
+            )
         return kind
 
     def _check(self, offer: Offer) -> None:

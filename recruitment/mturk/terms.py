@@ -149,11 +149,11 @@ def _warnings(offer: Offer) -> list[str]:
             % {"many": MANY_SEATS}
         )
     if offer.approved_percent is not None and (offer.approved_work or 0) < RATE_COUNTS_FROM:
-        told = _(
+        message = _(
             "Workers with fewer than %(few)s assignments count as approved to 100 %%, "
             "so at least %(few)s approved assignments are asked for as well."
         ) % {"few": RATE_COUNTS_FROM}
-        warnings.append(told)
+        warnings.append(message)
     return warnings
 
 

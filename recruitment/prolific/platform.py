@@ -215,8 +215,10 @@ class ProlificPlatform(Platform):
         is_same_site = account["api"].rstrip("/") == live["api"].rstrip("/")  # there is no sandbox
         for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
             if account[key] and account[key] == live[key]:
-                told = _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
-                raise NotConfigured(told % f"PROLIFIC_REHEARSAL_{key.upper()}")
+                message = _(
+                    "%s is the live one: a rehearsal would spend its money. Use a workspace of its own."
+                )
+                raise NotConfigured(message % f"PROLIFIC_REHEARSAL_{key.upper()}")
         return Prolific(
             environment=environment,
             **account,

@@ -46,20 +46,20 @@ def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show a preview, start the visit of an arriving participant, or refuse with a reason."""
     if _is_prefetched(request):
         return HttpResponse(status=503)
-    found = Campaign.objects.select_related("study").filter(study__slug=slug, number=number).first()
-    if found is None:
+    campaign = Campaign.objects.select_related("study").filter(study__slug=slug, number=number).first()
+    if campaign is None:
         return wrong_link(request)
-    response = _answer(request, found)
-    return may_be_framed(response) if platform_of(found).is_framed else response
+    response = _preview_or_start(request, campaign)
+    return may_be_framed(response) if platform_of(campaign).is_framed else response
 
 
 @rate_limited
-def _answer(request: HttpRequest, found: Campaign) -> HttpResponse:
-    if found.state == Campaign.State.DRAFT:  # its texts and pay may still change
-        return _refused(request, found, ArrivalProblem.NOT_OPEN)
-    if platform_of(found).is_preview(request.GET):
-        return render(request, "recruitment/preview.html", _preview(found))
-    return _come_in(request, found)
+def _preview_or_start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if campaign.state == Campaign.State.DRAFT:  # its texts and pay may still change
+        return _refused(request, campaign, ArrivalProblem.NOT_OPEN)
+    if platform_of(campaign).is_preview(request.GET):
+        return render(request, "recruitment/preview.html", _preview(campaign))
+    return _start_visit(request, campaign)
 
 
 @require_http_methods(["GET"])  # it records that the annotator was sent back, so no HEAD
@@ -173,7 +173,7 @@ def _preview(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def _start_visit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     now = clock.now()
     platform = platform_of(campaign)
     if platform.verifies_arrivals:

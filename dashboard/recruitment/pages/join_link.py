@@ -128,12 +128,12 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
             token=token,
             **by_and_now(request),
         )
-        said = ngettext(
+        message = ngettext(
             "Recorded the payment to %(number)s participant.",
             "Recorded the payments to %(number)s participants.",
             number,
         )
-        messages.success(request, said % {"number": number} if number else _("This was recorded before."))
+        messages.success(request, message % {"number": number} if number else _("This was recorded before."))
     return redirect(f"{reverse('dashboard:join_link', args=[study.slug])}#paid")
 
 

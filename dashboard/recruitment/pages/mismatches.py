@@ -85,8 +85,8 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             how=valid(SimilarForm(request.POST))["how"],
             **by_and_now(request),
         )
-        said = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
-        messages.success(request, said % {"number": number})
+        message = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
+        messages.success(request, message % {"number": number})
     return redirect(f"{reverse('dashboard:mismatches', args=[study.slug])}?{selected.query()}")
 
 
