@@ -1,8 +1,8 @@
 """Have a platform carry out recorded payments: one worker at a time, outside of any transaction.
 
 A worker that dies on the way leaves the row as being sent, and it is sent again with the same token, after a
-look at what has happened. What says nothing of the work itself (no answer, credentials that are not accepted,
-too little money) leaves the payment waiting; only what the platform refuses about this work is final.
+look at what has happened. A payment waits if the problem is not the work (no answer, rejected credentials,
+too little money). Only a refusal of this work is final.
 """
 
 import logging
@@ -51,7 +51,7 @@ SHOWN_WITHIN = timedelta(days=1)
 """Give up after this time without the platform showing the submission, which it has listed before."""
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 MOST_SECONDS = 240.0
-"""After this the others of the queue have their turn."""
+"""Longest run for one campaign; then other campaigns have their turn."""
 LEAST_IN_BULK, MOST_IN_BULK = 10, 1000
 """Approvals that one request asks for, on a platform that takes several."""
 Row = tuple[type[Payment] | type[Grant], int]
@@ -274,9 +274,10 @@ def _give_back(
     next_try_at: datetime | None = None,
     waits_since: datetime | None = None,
 ) -> Payment:
-    """Let it be sent again: as for the first time, if the platform certainly did not do it.
+    """Return the payment to the queue.
 
-    That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
+    If the platform certainly did not carry it out, and no earlier try may have, the next try counts as the
+    first.
     """
     changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
     changes |= {"next_try_at": next_try_at, "waits_since": waits_since}

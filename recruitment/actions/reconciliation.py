@@ -165,7 +165,7 @@ class Comparison:
                 self.taken.update(settle_visit(visit_id=visit_id, polls=polls, now=now))
 
     def compare_others(self) -> None:
-        """Compare the postings with work that nobody came here for, or of somebody given up."""
+        """Compare postings whose submissions have no visit here, or a doubted one."""
         others = {one.remote_id: one for one in queries.other_postings(self.campaign, now=self.now)}
         worth = set(others)
         with self.collecting_errors(f"postings of campaign {self.campaign.pk}"):
@@ -238,7 +238,7 @@ def _record_sync(campaign: Campaign, taken: Counter[str], *, now: datetime) -> N
 
 
 def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator | None:
-    """Return whose work it is. A person who has been forgotten is known by nothing but the work itself."""
+    """Return the submission's annotator; one whose data were deleted is known by the submission alone."""
     try:
         return recognise(
             platform=PlatformIdentity.Platform(campaign.platform),
@@ -264,6 +264,6 @@ def _is_stale(known: Status, said: Status) -> bool:
     """Return True if the platform's answer is older than what it has said already."""
     if said in (Status.ACTIVE, Status.UNKNOWN):
         return known not in (Status.ACTIVE, Status.UNKNOWN)
-    if said == Status.REJECTED:  # what is paid is never taken back
+    if said == Status.REJECTED:  # a payment is never reverted
         return known == Status.APPROVED
     return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)

@@ -144,7 +144,7 @@ class Api:
             raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/mechanical-turk.md."))
         if is_of_the_other(endpoint, environment):
             raise NotConfigured(
-                _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
+                _("%s belongs to the other environment: only test runs use the sandbox.") % endpoint
             )
         core = botocore.session.Session()
         core.register_component("data_loader", SERVICE_MODELS)

@@ -52,7 +52,7 @@ class MechanicalTurkPlatform(Platform):
     overturning_note = gettext_lazy(
         "Mechanical Turk overturns a rejection for 30 days after the work was handed in."
     )
-    bonus_fee_note = gettext_lazy("Mechanical Turk takes a fifth on top, one cent at least.")
+    bonus_fee_note = gettext_lazy("Mechanical Turk adds a fee of 20 %, at least one cent.")
 
     def bonus_fee(self, amount: Decimal) -> Decimal | None:
         return bonus_fee(amount)
@@ -70,7 +70,8 @@ class MechanicalTurkPlatform(Platform):
         is_paid = is_live_place and not is_amazon(live["endpoint"]) and account["key_id"] == live["key_id"]
         if environment == Environment.REHEARSAL and is_paid:
             message = _(
-                "%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own."
+                "%s is the live account’s: a test run would spend its money. Use a key or an endpoint of "
+                "its own."
             )
             raise NotConfigured(message % "MTURK_REHEARSAL_ACCESS_KEY_ID")
         return MechanicalTurk(

@@ -166,7 +166,7 @@ def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, n
 
 @contextmanager
 def _turn(campaign: Campaign, *, now: datetime) -> Iterator[bool]:
-    """Yield whether Prolific may be asked now: few at a time, and so many in a minute."""
+    """Yield True if Prolific may be asked now, within the limits at a time and per minute."""
     if not _asking.acquire(blocking=False):
         logger.warning("Too many visits wait for Prolific's word; one is let in until it can be asked.")
         yield False
@@ -216,7 +216,7 @@ class ProlificPlatform(Platform):
         for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
             if account[key] and account[key] == live[key]:
                 message = _(
-                    "%s is the live one: a rehearsal would spend its money. Use a workspace of its own."
+                    "%s is the live account’s: a test run would spend its money. Use a workspace of its own."
                 )
                 raise NotConfigured(message % f"PROLIFIC_REHEARSAL_{key.upper()}")
         return Prolific(

@@ -101,7 +101,7 @@ class Review:
         """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
 
         Until then :class:`Unreachable` says that it is not done. They have their days from ``since`` at the
-        least: an earlier rejection may have asked them already, and been taken back. Raises
+        least: an earlier rejection may have asked them already, and been withdrawn. Raises
         :class:`Refused` if they returned it, which settles it for both sides.
         """
         if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:

@@ -52,7 +52,7 @@ def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
 
 
 def overturned_outside(submissions: Iterable[int]) -> QuerySet[Payment]:
-    """Return payments made in another way because the platform refused to overturn the rejection."""
+    """Return payments made outside the platform because it refused to overturn the rejection."""
     return Payment.objects.filter(submission__in=submissions, kind=Kind.OUTSIDE, repeats__kind=Kind.OVERTURN)
 
 
