@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -29,7 +30,7 @@ def rejection_form(campaign: Campaign, data: Any = None, *, number: int = 0) -> 
     return RejectionForm(data, is_test=campaign.is_test, platform=platform, auto_id=auto_id)
 
 
-def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
+def valid(form: Form) -> dict[str, Any]:
     """Return the form's cleaned data. Raise :class:`CannotPay` with every error if it is invalid."""
     if not form.is_valid():
         raise CannotPay(" ".join(str(error) for errors in form.errors.values() for error in errors))

@@ -242,11 +242,26 @@ class RemedyForm(BonusForm):
     )
 
 
+def _note(label: Any, help_text: Any) -> forms.CharField:
+    missing = {"required": _("Say in a few words how you dealt with this. Nothing was changed.")}
+    return forms.CharField(label=label, max_length=LONGEST_NOTE, help_text=help_text, error_messages=missing)
+
+
 class DecisionForm(forms.Form):
     """The note on a mismatch: the researcher's decision in words."""
 
-    how = forms.CharField(
-        label=_("How you dealt with it"), max_length=LONGEST_NOTE, help_text=_("A few words for the log.")
+    how = _note(_("How you dealt with it"), _("A few words for the log."))
+
+
+class SimilarForm(forms.Form):
+    """The note on all mismatches of a list."""
+
+    how = _note(
+        _("How you dealt with all of these"),
+        _(
+            "The log records your note for each of them. Nothing is paid or sent. Votes of unproven "
+            "submissions no longer count."
+        ),
     )
 
 
@@ -276,6 +291,12 @@ class RejectionForm(forms.Form):
             self.fields["category"].required = True
         else:
             del self.fields["category"]
+
+
+class OutsideForm(forms.Form):
+    """How a payment that the platform refused was made outside it."""
+
+    reason = line(_("How you paid them, and why not through the platform"), LONGEST_NOTE)
 
 
 class TableOfPaymentsForm(forms.Form):

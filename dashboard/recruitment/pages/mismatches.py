@@ -10,18 +10,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from annotation.errors import ReasonMissing
 from annotation.models import Study
 from annotation.numbers import number_in
 from annotation.rights import Right, by_and_now, read_page, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
-from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
+from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm, SimilarForm
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
+from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
@@ -66,7 +66,8 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
     number = page.paginator.count
     if "kind" not in selected.chosen or number < 2:
         return {}
-    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
+    newest, form = found.latest("pk").pk, SimilarForm(auto_id="%s-all")
+    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": newest, "form": form}
 
 
 @write_page(Right.CHANGE)
@@ -79,11 +80,11 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             kind=selected.chosen.get("kind", ""),
             campaign_number=selected.chosen.get("campaign"),
             newest=number_in(request.POST.get("newest")),
-            how=request.POST.get("how", "").replace("\0", ""),
+            how=valid(SimilarForm(request.POST))["how"],
             **by_and_now(request),
         )
-        said = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
-        messages.success(request, said % {"number": number})
+        message = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
+        messages.success(request, message % {"number": number})
     return redirect(f"{reverse('dashboard:mismatches', args=[study.slug])}?{selected.query()}")
 
 
@@ -111,10 +112,9 @@ def _settle(mismatch: Mismatch, way: str, request: HttpRequest) -> None:
         payment = valid(RemedyForm(request.POST))
         actions.pay_for_mismatch(mismatch=mismatch, remedy=Remedy(way), **by, **payment)
         return
-    form = DecisionForm(request.POST)
-    if way not in [*Remedy] or not form.is_valid():
-        raise ReasonMissing(_("Say in a few words how you dealt with this. Nothing was changed."))
-    how = form.cleaned_data["how"]
+    if way not in [*Remedy]:
+        raise CannotPay(_("Choose what to do with this submission. Nothing was changed."))
+    how = valid(DecisionForm(request.POST))["how"]
     if way == Remedy.CONFIRM:
         actions.confirm_manually(mismatch=mismatch, how=how, **by)
     elif way == Remedy.SETTLE:
@@ -137,6 +137,7 @@ def _row(
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
         "ways": ways,
+        "decision": DecisionForm(auto_id=f"decision-{mismatch.pk}-%s"),
         "payments": [
             (
                 way,

@@ -17,8 +17,8 @@ from annotation.rights import Right, by_and_now, read_page, signed_in, write_pag
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
-from dashboard.recruitment.forms import OneBonusForm, PaymentFilter
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form, valid
+from dashboard.recruitment.forms import OneBonusForm, OutsideForm, PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
@@ -106,12 +106,12 @@ def _row(campaign: Campaign, submission: Submission, test: Attempt | None) -> di
 @write_page(Right.CHANGE)
 def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the participant with a platform's id, and their submissions."""
-    found = actions.look_up(
+    matches = actions.look_up(
         study=study,
         remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
         **by_and_now(request),
     )
-    rows = [(one, pseudonym(study.pseudonym_key, one.annotator.pk)) for one in found]
+    rows = [(match, pseudonym(study.pseudonym_key, match.annotator.pk)) for match in matches]
     return render(request, "dashboard/recruitment/found.html", {"rows": rows})
 
 
@@ -174,6 +174,7 @@ def _rows(study: Study, shown: list[Payment]) -> list[dict[str, Any]]:
         {
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
+            "outside": OutsideForm(auto_id=f"outside-{payment.pk}-%s"),
             "can_be_retried": payment.pk in retryable,
         }
         for payment in shown
@@ -209,9 +210,10 @@ def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpRespo
 
 @write_page(Right.CHANGE)
 def note_external_payment(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Record that a payment which the platform refused was made in another way."""
-    payment, reason = _payment(study, number), request.POST.get("reason", "")
+    """Record that a payment which the platform refused was made outside it."""
+    payment = _payment(study, number)
     with ErrorsAsMessages(request):
+        reason = valid(OutsideForm(request.POST))["reason"]
         actions.record_external_payment(payment=payment, reason=reason, **by_and_now(request))
         messages.success(request, _("Recorded as paid."))
     return redirect("dashboard:payments", slug=study.slug)
