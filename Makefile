@@ -9,8 +9,6 @@ UV_COMPILE := ../$(RUN)/uv pip compile --quiet --universal --python-version 3.11
 NO_SERVERS := DATABASE_URL=postgresql://absent.invalid/tomannot REDIS_URL=redis://absent.invalid/0 SECRET_KEY=none
 PYTEST := $(RUN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 ARGS ?=
-# Where Python may not keep what it compiled, as in many images, each of the tests' processes starts 3 seconds later.
-unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-mturk test torture storm bench check lint types templates imports migrations fix messages schema lock audit sbom clean
@@ -28,17 +26,11 @@ demo-mturk: ## run a campaign on a simulated Mechanical Turk with simulated work
 	@bash scripts/setup.sh dev && exec $(RUN)/python -m tests.demo_mturk $(ARGS)
 
 test: ## the tests; ARGS="-k word" for some of them
-	@bash scripts/setup.sh dev
-	@bash scripts/setup.sh browser
-	@bash scripts/setup.sh checker
-	@bash scripts/setup.sh servers
+	@bash scripts/setup.sh tests
 	@$(PYTEST) $(ARGS)
 
 torture: ## the long forms of some tests: whole campaigns, a kill at every point, each journey on each screen
-	@bash scripts/setup.sh dev
-	@bash scripts/setup.sh browser
-	@bash scripts/setup.sh checker
-	@bash scripts/setup.sh servers
+	@bash scripts/setup.sh tests
 	@$(PYTEST) -m torture $(ARGS)
 
 storm: ## submissions to several machines under random faults; ARGS="--seconds 600 --seed 7"

@@ -1,4 +1,4 @@
-"""Texts of refusals, which the template ``annotation/refusals.txt`` holds, and what kind of end each is."""
+"""Texts of refusals, which ``refusals.txt`` among the templates holds, and what kind of end each is."""
 
 from datetime import datetime
 from functools import cache
@@ -29,14 +29,14 @@ _WAITS = (
 _SIGNS = dict.fromkeys(_WAITS, "wait") | dict.fromkeys(DONE, "done")
 
 
-def texts_of(reason: str) -> list[str]:
+def texts_of(reason: str, template: str = "annotation/refusals.txt") -> list[str]:
     """Return a reason's texts in the reader's language. Raise ``KeyError`` for one that has none."""
-    return _texts(get_language())[reason]
+    return _texts(get_language(), template)[reason]
 
 
 @cache
-def _texts(language: str | None) -> dict[str, list[str]]:
-    _head, *sections = render_to_string("annotation/refusals.txt").split("\n## ")
+def _texts(language: str | None, template: str) -> dict[str, list[str]]:
+    _head, *sections = render_to_string(template).split("\n## ")
     return {reason: texts for reason, *texts in (section.strip().split("\n") for section in sections)}
 
 

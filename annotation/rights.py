@@ -186,11 +186,17 @@ def study_page(
     return decorate
 
 
+def granted(request: HttpRequest) -> frozenset[Right]:
+    """Return the rights that :func:`study_page` found the reader to have in the page's study."""
+    rights: frozenset[Right] = getattr(request, "rights", NONE)
+    return rights
+
+
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Give templates the ``study`` of a :func:`study_page`, and what its reader ``may_…`` do in it."""
     if not hasattr(request, "study"):
         return {}
-    rights: frozenset[Right] = getattr(request, "rights", NONE)
+    rights = granted(request)
     return {"study": request.study} | {f"may_{right.name.lower()}": right in rights for right in Right}
 
 

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.core import signing
 
 from annotation.numbers import number_in
-from tomannot.keyed import is_one_of, keyed_hashes
+from tomannot.keyed import keyed_hashes, matches_any
 
 ADDRESS_TOKEN_LIFE = timedelta(days=7)
 """The lifetime of the link that confirms an e-mail address."""
@@ -89,7 +89,7 @@ def address_token(identity_id: int, address: str) -> str:
 
 def is_digest_of(digest: str, address: str) -> bool:
     """Return True if this is the keyed hash of an e-mail address in an :func:`address_token`."""
-    return is_one_of(digest, _address_digests(address))
+    return matches_any(digest, _address_digests(address))
 
 
 def _address_digests(address: str) -> list[str]:

@@ -64,7 +64,6 @@ class ApiView(APIView):
         """Forbid caching: an answer is for one token only."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response["Cache-Control"] = "no-store"
-        response["X-Content-Type-Options"] = "nosniff"
         return response
 
     @property

@@ -142,7 +142,7 @@ class StoryOut(serializers.ModelSerializer):
 
     def to_representation(self, row: ListedStory) -> Any:
         verdict = {"verdict": row.verdict.outcome, "reason": row.verdict.reason}
-        listed = verdict | {"votes": row.votes, "findings": row.findings}
+        listed = verdict | {"votes": row.votes, "findings": len(row.codes)}
         story = {name: getattr(row.story, name) for name in self.Meta.fields if name not in listed}
         return super().to_representation(story | listed)
 

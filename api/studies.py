@@ -110,7 +110,6 @@ class StateView(StudyView):
 
 LOOK_AGAIN = 5
 """Seconds to wait before asking again for figures that are being computed."""
-FINISH = ("finish", "earliest", "latest", "per_day", "none")
 
 
 class ProgressView(StudyView):
@@ -133,7 +132,7 @@ class ProgressView(StudyView):
             "stories_held": holding.count(),
             "verdicts": document["verdicts"] if document else None,
             "votes": document["votes"] if document else None,
-            "finish": {name: document["finish"].get(name) for name in FINISH} if document else None,
+            "finish": document["finish"] if document else None,
             "cost": queries.cost_of(self.study, document) if document else None,
         }
         return Response(responses.Progress(progress).data)

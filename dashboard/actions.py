@@ -241,21 +241,20 @@ def _create_baseline(
         "qualification_required": plan.round is not None,
         **{name: getattr(source, name) for name in ("pay_rate", "currency", "license", "story_language")},
     }
-    study = annotation_actions.create_study(slug=plan.slug, settings=settings, by=by, now=now)
-    if release.environment == Environment.REHEARSAL:
-        study = annotation_actions.make_rehearsal(study=study, by=by, now=now)
-    consent = plan.consent or newest_consent(source)
-    annotation_actions.add_consent_text(study=study, text=consent, by=by, now=now)
+    with _file_of(drawn.questions, f"{source.slug}-{release.number}-sample.jsonl") as path:
+        config = StudyConfiguration(
+            settings=settings,
+            consent=plan.consent or newest_consent(source),
+            rounds=(plan.round,) if plan.round else (),
+            stories=[path],
+            qualified_through=source.slug if plan.who is Who.QUALIFIED else "",
+            rehearsal=release.environment == Environment.REHEARSAL,
+        )
+        study = create_study(slug=plan.slug, config=config, by=by, now=now)
     admission = admission_for(release, plan, drawn.story_ids)
-    if plan.who is Who.QUALIFIED:
-        annotation_actions.admit_through(study=study, source=source, by=by, now=now)
     if admission.excluded:
         reason = f"was shown these stories in {source.slug}"
         annotation_actions.keep_out(study=study, annotators=admission.excluded, reason=reason, by=by, now=now)
-    if plan.round:
-        add_round(study=study, config=plan.round, by=by, now=now)
-    with _file_of(drawn.questions, f"{source.slug}-{release.number}-sample.jsonl") as path:
-        annotation_actions.import_stories(study=study, path=path, by=by, now=now)
     record_sample(
         study=study,
         release=release,
@@ -293,12 +292,11 @@ def load_sample_study(*, now: datetime, name: str = DEFAULT_SAMPLE) -> Study:
 
     ``name`` is one of ``SAMPLES``.
     """
-    config = read_configuration(SAMPLES[name])
+    config = replace(read_configuration(SAMPLES[name]), rehearsal=True)
     slug = "sample" if name == DEFAULT_SAMPLE else f"sample-{name}"
     study = Study.objects.filter(slug=slug).first()
     if study is None:
         study = create_study(slug=slug, config=config, by=None, now=now)
-        study = annotation_actions.make_rehearsal(study=study, by=None, now=now)
         move_study(study=study, move=OPEN, campaigns=(), by=None, now=now)
         study.refresh_from_db()
     return study

@@ -72,8 +72,8 @@ class ErrorsAsMessages(suppress):
 class ErrorsInForm(suppress):
     """A context that shows the refusal of an action in a form instead of raising it.
 
-    Each of its ``problems`` stands at the field that it names; what names none at the field ``at``, or above
-    the form.
+    Show each of its ``problems`` at the field it names, and the rest at the field ``at``; without ``at``,
+    above the form.
     """
 
     def __init__(self, form: BaseForm, at: str | None = None) -> None:

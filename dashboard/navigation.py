@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
-from annotation.rights import Right, rights_in
+from annotation.rights import Right, granted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def _has_right_answers(study: Study) -> bool:
     return bool(study.protocol.scored)
 
 
-def _selects(study: Study) -> bool:
-    return study.protocol.resolution == "filter"
+def _has_filters(study: Study) -> bool:
+    return study.protocol.resolution == "filter" and not _has_right_answers(study)
 
 
 ENTRIES = {
@@ -49,7 +49,7 @@ ENTRIES = {
     _("Stories"): (MenuPage("stories", _("Stories")), MenuPage("import_stories", _("Import"))),
     _("People"): (
         MenuPage("people", _("People")),
-        MenuPage("given_items", _("Given stories"), suits=lambda one: not one.stratum_field),
+        MenuPage("given_items", _("Given stories"), suits=lambda study: not study.stratum_field),
     ),
     _("Recruitment"): (
         MenuPage("recruitment", _("Campaigns")),
@@ -62,9 +62,9 @@ ENTRIES = {
         MenuPage("quality", _("Agreement")),
         MenuPage("hidden_checks", _("Hidden checks")),
         MenuPage("review", _("Review")),
-        MenuPage("decisions", _("Decisions"), suits=lambda one: one.protocol.resolution != "mean"),
+        MenuPage("decisions", _("Decisions"), suits=lambda study: study.protocol.resolution != "mean"),
         MenuPage("skips", _("Skipped stories"), suits=_has_opened),
-        MenuPage("filters", _("Filters"), suits=lambda one: _selects(one) and not _has_right_answers(one)),
+        MenuPage("filters", _("Filters"), suits=_has_filters),
     ),
     _("Releases"): (
         MenuPage("releases", _("Releases")),
@@ -76,7 +76,9 @@ ENTRIES = {
     _("Settings"): (
         MenuPage("settings", _("Settings")),
         MenuPage("instructions", _("Instructions")),
-        MenuPage("design", _("Design"), suits=lambda one: bool(one.state == "draft" or one.stratum_field)),
+        MenuPage(
+            "design", _("Design"), suits=lambda study: bool(study.state == "draft" or study.stratum_field)
+        ),
         MenuPage("members", _("Members")),
         MenuPage("alerts", _("Alerts")),
         MenuPage("log", _("Log"), Right.AUDIT),
@@ -95,7 +97,7 @@ def menu(request: HttpRequest, study: Study) -> dict[str, Any]:
     is below, None for a page in the menu. A link has ``label``, ``url`` and ``current``: ``page`` for
     this page itself, ``true`` for an entry or page above it, else empty.
     """
-    rights = rights_in(request.user, study)
+    rights = granted(request)
     opened = {label: [page for page in pages if page.right in rights] for label, pages in ENTRIES.items()}
     entries = _links([(label, pages[0].url(study)) for label, pages in opened.items()], request.path)
     here = next(link for link in entries if link["current"])

@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from annotation.models import Study
-from annotation.rights import Right, rights_in
+from annotation.requests import extended
+from annotation.rights import Right, granted, rights_in
 
 PREFIX = "/studies/"
 LONGEST_SHOWN = 100
@@ -13,7 +14,7 @@ LONGEST_SHOWN = 100
 
 def is_for_researchers(request: HttpRequest) -> bool:
     """Return True if a signed-in user asked for a page below /studies/."""
-    user = getattr(request, "user", None)  # none yet where the address was refused before anything else
+    user = getattr(request, "user", None)  # not set if refused before AuthenticationMiddleware
     return request.path_info.startswith(PREFIX) and user is not None and user.is_authenticated
 
 
@@ -24,7 +25,9 @@ def not_found(request: HttpRequest) -> HttpResponse:
     """
     slug = request.path_info.removeprefix(PREFIX).split("/")[0]
     found = Study.objects.filter(slug=slug).first() if "\0" not in slug else None
-    study = found if found and Right.LOOK in rights_in(request.user, found) else None
+    if found:  # the menu asks for them; the address may lead to no page
+        extended(request).rights = rights_in(request.user, found)
+    study = found if Right.LOOK in granted(request) else None
     named = request.resolver_match.kwargs if request.resolver_match and study else {}
     context = {
         "base": "dashboard/study_base.html" if study else "dashboard/all_studies_base.html",

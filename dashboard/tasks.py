@@ -12,7 +12,7 @@ from tomannot import clock
 from tomannot.celery import app, task
 from tomannot.metrics import TimedTask
 
-MAIL = RETRY | {"base": TimedTask}  # no annotator is behind these mails, in whose log a failure belongs
+MAIL = RETRY | {"base": TimedTask}  # researchers' mails: there is no annotator in whose log to note a failure
 FIGURES_MINUTES = 25
 DELIVER_TASK = "dashboard.tasks.deliver_alerts"
 

@@ -82,9 +82,10 @@ def read_queries(topic: str) -> Iterator[tuple[str, int, str, str]]:
         yield name, int(invariant or 0), sentence, sql
 
 
-def read_checks(topic: str) -> list[Check]:
-    """Make a check of each query in ``integrity/sql/TOPIC.sql``."""
-    return [Check(name, number, says, by_sql(sql)) for name, number, says, sql in read_queries(topic)]
+def read_checks(topic: str, within: str = "{}") -> list[Check]:
+    """Make a check of each query in ``integrity/sql/TOPIC.sql``, placed ``within`` another one if given."""
+    queries = read_queries(topic)
+    return [Check(name, number, says, by_sql(within.format(sql))) for name, number, says, sql in queries]
 
 
 @functools.cache

@@ -6,12 +6,12 @@ Keys and reviews of studies whose protocol (or version of it) is not installed a
 import json
 from collections.abc import Iterator
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F
 
 from annotation.actions.slots import wanted_and_free
 from annotation.grading import Cell, IncompleteAttempt, IncompleteKey, grade
 from annotation.importing.rows import batches
-from annotation.models import Answer, CheckOption, Enrollment, Story, Study, Vote
+from annotation.models import Answer, CheckOption, Enrollment, Story, Study
 from annotation.protocols import all_protocols, is_installed
 from annotation.protocols.base import IncompleteForm, Protocol
 from annotation.rules import pseudonym
@@ -98,15 +98,6 @@ def story_wants_votes_until_it_is_decided(study_id: int | None) -> Iterator[int]
         for batch in batches(stories.values_list("pk", "extra_votes").iterator(chunk_size=CHUNK), CHUNK):
             extra = dict(batch)
             yield from (one.pk for one in wanted_and_free(study, extra) if one.extra_votes != extra[one.pk])
-
-
-@by_walking(7)
-def only_the_last_revision_counts(study_id: int | None) -> Iterator[int]:
-    """Counted votes that their annotator has replaced."""
-    rival = Vote.objects.filter(assignment=OuterRef("assignment"), revision__gte=OuterRef("revision"))
-    replaced = Vote.objects.counted().filter(Exists(rival.filter(~Q(pk=OuterRef("pk")))))
-    found: QuerySet[Vote] = of_study(replaced, study_id, at="assignment__story__study")
-    yield from found.order_by("pk").values_list("pk", flat=True).iterator(chunk_size=CHUNK)
 
 
 @by_walking(8)

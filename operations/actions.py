@@ -160,7 +160,7 @@ def _describe() -> Description:
         assert source.origin is not None
         texts.update(Path(source.origin).read_bytes())
     version = code_version().partition("+")[0]
-    return Description(version, texts.hexdigest(), server_version(connection), key_marks()[0])
+    return Description(version, texts.hexdigest(), server_version(), key_marks()[0])
 
 
 # -- out of a backup
@@ -219,7 +219,7 @@ def _restore_release(release: Path, directory: Path) -> Path:
 
 def _program(name: str) -> str:
     """Return a program of the server's version or newer: the system's, or that of the embedded PostgreSQL."""
-    needed = server_version(connection)
+    needed = server_version()
     candidates = [shutil.which(name)]
     with suppress(EmbeddedServerError):  # not installed
         candidates.append(str(binaries() / name))

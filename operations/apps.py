@@ -3,7 +3,6 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.core import checks
-from django.db import connection
 
 from tomannot.health import too_old
 
@@ -20,5 +19,5 @@ def check_postgresql(
     app_configs: Sequence[AppConfig] | None, *, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
     """Return an error if the server is older than what tomannot is tested on."""
-    problem = too_old(connection) if databases else ""
+    problem = too_old() if databases else ""
     return [checks.Error(problem, id="operations.E001")] if problem else []

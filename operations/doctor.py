@@ -38,10 +38,10 @@ from recruitment.platforms import platform_named
 from recruitment.reconciliation.queries import campaigns_to_ask
 from tomannot import beat, clock, health
 from tomannot.celery import app
-from tomannot.keyed import MARK_LENGTH, is_one_of, key_marks
+from tomannot.keyed import MARK_LENGTH, key_marks, matches_any
 
 SECONDS = 5.0
-"""The longest that anybody is waited for."""
+"""Timeout of each request, in seconds."""
 HTTPS = "Put a proxy with HTTPS in front, and set PUBLIC_URL to its address."
 ENOUGH_BYTES, LEAST_BYTES = 5_000_000_000, 500_000_000
 READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -74,7 +74,7 @@ def examine() -> Iterator[tuple[str, Finding]]:
             yield from ((name, finding) for finding in check())
         except (DatabaseError, BrokerError, RedisError, OSError) as error:
             text = f"could not be checked: {type(error).__name__}: {error}".splitlines()[0]
-            yield name, problem(text, "Mend what the lines above name, and try again.")
+            yield name, problem(text, "Fix the problems above, then run it again.")
 
 
 def _servers() -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _settings() -> Iterator[Finding]:
     public = urlsplit(settings.PUBLIC_URL)
     is_https = public.scheme == "https"
     if not is_https and public.hostname not in ("localhost", "127.0.0.1"):
-        yield warning("PUBLIC_URL is not https: anybody in between reads links and passwords", HTTPS)
+        yield warning("PUBLIC_URL is not https: anyone on the network can read links and passwords", HTTPS)
     if not validate_host(str(public.hostname), settings.ALLOWED_HOSTS):
         yield problem(f"ALLOWED_HOSTS lacks {public.hostname}", "Add it, or unset ALLOWED_HOSTS.")
     messages = [
@@ -130,7 +130,7 @@ def _public_url() -> Iterator[Finding]:
     challenge = secrets.token_hex(8)
     try:
         reply = _ask("GET", f"/healthz?challenge={challenge}")
-        if not is_one_of(reply.headers.get(health.PROOF, ""), health.proofs_of(challenge)):
+        if not matches_any(reply.headers.get(health.PROOF, ""), health.proofs_of(challenge)):
             yield problem(
                 f"another server answers {settings.PUBLIC_URL}, or one with another SECRET_KEY "
                 f"(status {reply.status})",

@@ -54,7 +54,9 @@ class Figures(Collector):
                 queues.add_metric([queue], waiting)
         yield queues
         last = Vote.objects.order_by("-pk").values_list("pk", flat=True).first()
-        yield GaugeMetricFamily("tomannot_votes", "Number of the last vote; few are missing.", last or 0)
+        yield GaugeMetricFamily(
+            "tomannot_votes", "Id of the newest vote, nearly the number of votes.", last or 0
+        )
         leases = Assignment.objects.filter(state=Assignment.State.LEASED, lease_expires_at__gt=clock.now())
         yield GaugeMetricFamily("tomannot_leases", "Stories that somebody has now.", leases.count())
         unfinished = Release.objects.unfinished().count()

@@ -180,8 +180,8 @@ def ending(
     ``may_go_on``: the person can be given more to do now. ``handed_in``: they were sent to hand it in before.
     ``began_test``: they were in the test, whose answers are saved story by story.
     ``found_nothing``: they agreed to take part, came in time, and were given nothing to do.
-    Only whole work is paid by itself, whoever stopped it: who answers one story can wait until the time is
-    over, nothing is left or their limit is reached elsewhere, and must not earn the reward for twenty by it.
+    Only complete work is paid automatically: otherwise someone could answer one story, wait, and get the
+    reward for twenty.
     """
     if story_limit == 0 and passed is not None:
         return Ending.COMPLETED if passed else Ending.SCREENED_OUT

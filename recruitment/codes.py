@@ -1,4 +1,4 @@
-"""Completion codes: what a person hands in on a platform to show that they were here.
+"""Completion codes, which participants enter on a platform as proof of participation.
 
 A code is an HMAC of the person and what their part came to, so it cannot be made up, is the same
 whenever it is shown, and needs no table. It proves nothing about who hands it in: people share codes,

@@ -70,7 +70,7 @@ def source_of(person: str) -> str:
 def hint_of(address: str) -> str:
     """Return enough of an e-mail address for its owner to know it, like ``a…@example.org``.
 
-    A place may be opened by whoever knows a participant's id, so pages never show the whole address.
+    Anybody who knows a participant's id can open their account, so pages never show the whole address.
     """
     name, _at, host = address.rpartition("@")
     return f"{name[:1]}…@{host}"

@@ -41,7 +41,7 @@ def confirming_link(identity: PlatformIdentity) -> str:
 
 
 def join_address(link: JoinLink, participant: str = "") -> str:
-    """Return the address to give to the platform, or that under which a participant with this id comes."""
+    """Return the join link for the platform, or with ``participant`` that participant's own address."""
     address = absolute(reverse("recruitment:join", kwargs={"slug": link.study.slug}))
     adds_it = link.adds_parameter and not participant
     return address if adds_it else f"{address}?{link.parameter}={participant or link.placeholder}"

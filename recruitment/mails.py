@@ -22,8 +22,8 @@ from tomannot.metrics import timed
 PERMANENT = range(500, 600)
 """SMTP reply codes for permanent failures (RFC 5321, 4.2.1)."""
 _ABOUT_THE_MAIL = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError)
-"""Answers about the recipient or the mail. All others are about us (signing in, the sender, what the server
-can do), and are mended by whoever runs this site: until then the mail waits."""
+"""Errors caused by the recipient or the mail. All others are ours (sign-in, sender, server features): the
+mail waits until an operator fixes them."""
 
 
 _FIELD = EmailField(max_length=200)
@@ -86,7 +86,7 @@ def hand_over(mail: EmailMessage) -> None:
     Raise :class:`MailRefused` when the server refuses the recipient or the mail for good, and
     :class:`MailFailed` for everything else, which trying again may mend.
 
-    What the mail server said is told by its number alone, since its words repeat the address.
+    The message has only the server's reply code: its text repeats the address.
     """
     try:
         mail.send()

@@ -2,8 +2,8 @@
 
 Mechanical Turk and Prolific are adapters of equal rank behind :class:`Marketplace`. An adapter knows its
 platform's protocol, money and errors, and nothing of our database; ``recruitment.actions`` knows the
-database and calls adapters outside of any transaction. Every operation is safe to repeat: asked twice, it
-does once. Money is ``Decimal`` in whole cents of the platform's currency, never a float.
+database and calls adapters outside of any transaction. Every operation is idempotent. Money is ``Decimal`` in
+whole cents of the platform's currency, never a float.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 class MarketplaceError(Exception):
     """The platform did not do what it was asked; the message says which operation and why, for people.
 
-    ``maybe_done``: an earlier request for the same, which was never answered, may have done it all the same.
+    ``maybe_done``: an earlier, unanswered request may have carried it out.
     """
 
     maybe_done: bool = False
@@ -74,7 +74,7 @@ class Group(models.TextChoices):
     """Our groups of people on a platform: custom qualifications there, or participant groups."""
 
     QUALIFIED = "qualified", _("passed the test")
-    INCOMPLETE = "incomplete", _("took work and did not hand it in")
+    INCOMPLETE = "incomplete", _("left work unfinished")
 
 
 class Status(models.TextChoices):
@@ -101,13 +101,13 @@ NEVER_APPROVED = frozenset({Status.RETURNED, Status.TIMED_OUT})
 class MismatchKind(models.TextChoices):
     """Disagreements between the platform and us that a researcher has to look at."""
 
-    NO_DATA = "no_data", _("handed in there, nothing of it here")
+    NO_DATA = "no_data", _("handed in there, no answers here")
     WRONG_RECEIPT = "wrong_receipt", _("handed in there without our receipt")
     NOT_HANDED_IN = "not_handed_in", _("done here, not handed in there")
-    DECIDED_BY_PLATFORM = "decided_by_platform", _("decided there, not by us")
-    SUBMITTED_LATE = "submitted_late", _("given up here, then handed in there")
+    DECIDED_BY_PLATFORM = "decided_by_platform", _("decided on the platform")
+    SUBMITTED_LATE = "submitted_late", _("handed in after we had given up waiting")
     PARTIAL = "partial", _("handed in with fewer stories than asked for")
-    PAID_OTHERWISE = "paid_otherwise", _("paid in another way, then handed in there")
+    PAID_OTHERWISE = "paid_otherwise", _("paid outside the platform, then handed in there")
 
 
 class OnOffer(models.TextChoices):

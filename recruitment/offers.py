@@ -70,10 +70,10 @@ def problems_of_more(campaign: Campaign, more: int) -> list[str]:
     if more < 1:
         return [_("Enter how many more places to offer, at least one.")]
     offer = with_more(campaign, more)
-    found = _problems_of_size(campaign.seats + more, offer.seats_per_posting)
+    problems = _problems_of_size(campaign.seats + more, offer.seats_per_posting)
     if has_one_posting(campaign):
-        found += platform_of(campaign).problems_of_widening(campaign.seats, offer.seats)
-    return found
+        problems += platform_of(campaign).problems_of_widening(campaign.seats, offer.seats)
+    return problems
 
 
 def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
@@ -86,49 +86,49 @@ def _problems_of_size(seats: int, seats_per_posting: int) -> list[str]:
 
 def _problems_of_visits(stories: int, study: Study) -> list[str]:
     if not 1 <= stories <= study.story_cap:
-        said = _("A visit has 1 to %(cap)s stories: %(cap)s is the limit per participant.")
-        return [said % {"cap": study.story_cap}]
+        message = _("A visit has 1 to %(cap)s stories: %(cap)s is the limit per participant.")
+        return [message % {"cap": study.story_cap}]
     whole = stories_of_design(study)
-    said = _(
+    message = _(
         "The design gives each participant %(whole)s stories, hidden checks included. A visit is for all of "
         "them or an equal part, or else the last one ends short."
     )
-    return [said % {"whole": whole}] if whole % stories else []
+    return [message % {"whole": whole}] if whole % stories else []
 
 
 def problems_of(settings: CampaignSettings, study: Study) -> list[str]:
     """Return everything wrong with these settings as a campaign of the study, in sentences."""
-    found = []
+    problems = []
     if settings.reward <= 0 or settings.reward != settings.reward.quantize(CENT):
-        found.append(_("The reward is a number of whole cents above zero."))
+        problems.append(_("The reward is a number of whole cents above zero."))
     screened = settings.screen_out_reward
     if screened is not None and not (
         settings.purpose == Campaign.Purpose.TEST
         and 0 < screened < settings.reward
         and "screen_out_reward" not in platform_named(settings.platform).unused_fields
     ):
-        told = _(
+        message = _(
             "Only a test can have a second reward, for not passing it: less than the first, where the "
             "platform offers that."
         )
-        found.append(told)
+        problems.append(message)
     if settings.minutes_allowed < settings.minutes_expected:
-        found.append(_("Allow at least the time that the work is expected to take."))
+        problems.append(_("Allow at least the time that the work is expected to take."))
     if settings.purpose == Campaign.Purpose.TEST:
         if study.gate == Study.Gate.NOT_REQUIRED:
-            found.append(_("This study asks for no qualification, so there is no test to recruit for."))
+            problems.append(_("This study asks for no qualification, so there is no test to recruit for."))
         if settings.stories_per_visit:
-            found.append(_("A visit for the test brings no stories; leave the number of stories at 0."))
+            problems.append(_("A visit for the test brings no stories; leave the number of stories at 0."))
     else:
-        found += _problems_of_visits(settings.stories_per_visit, study)
+        problems += _problems_of_visits(settings.stories_per_visit, study)
     if study.pay_rate is not None and settings.currency != study.currency:
-        found.append(
+        problems.append(
             _("Participants were told that they are paid in %(currency)s. Use that currency.")
             % {"currency": study.currency}
         )
     bad = [country for country in settings.countries if not (len(country) == 2 and country.isupper())]
     if bad:
-        found.append(_("“%(code)s” is not a country code such as US.") % {"code": bad[0]})
+        problems.append(_("“%(code)s” is not a country code such as US.") % {"code": bad[0]})
     in_one = settings.seats if has_one_posting(settings) else 0
-    found += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
-    return found + platform_named(settings.platform).problems_of(settings)
+    problems += _problems_of_size(settings.seats, in_one or settings.seats_per_posting)
+    return problems + platform_named(settings.platform).problems_of(settings)

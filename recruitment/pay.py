@@ -62,9 +62,9 @@ def hourly_pay_of(campaign: Campaign) -> HourlyPay | None:
     confirmed = campaign.visits.filter(whole("session"), session__state=WorkSession.State.CONFIRMED)
     times = confirmed.filter(handed_in_at__isnull=False)
     took = times.annotate(took=F("handed_in_at") - F("arrived_at"))
-    found = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
-    median = found["median"].total_seconds() if found["median"] else 0.0
-    return hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=found["number"])
+    row = took.aggregate(number=Count("pk"), median=Median("took", output_field=DurationField()))
+    median = row["median"].total_seconds() if row["median"] else 0.0
+    return hourly_pay(campaign.reward, median, campaign.study.pay_rate, pieces=row["number"])
 
 
 def fair_reward(study: Study, *, minutes: Decimal) -> Decimal | None:

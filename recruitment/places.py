@@ -14,7 +14,7 @@ from annotation.strata import usable_checks, with_strata
 from recruitment.models import Campaign, Submission, Visit
 
 ON_OFFER = (Campaign.State.CREATING, Campaign.State.LIVE, Campaign.State.PAUSING, Campaign.State.PAUSED)
-USED = Q(session__state=WorkSession.State.CONFIRMED) | Q(
+TAKEN = Q(session__state=WorkSession.State.CONFIRMED) | Q(
     submission__status__in=[Submission.Status.SUBMITTED, Submission.Status.APPROVED]
 )
 
@@ -69,7 +69,7 @@ def _reserved_for_later(study: Study) -> int:
 
 def free_places(campaign: Campaign) -> int:
     """Return the places that nobody has taken: without visits that are open or were handed in."""
-    taken = campaign.visits.filter(USED | Q(session__state=WorkSession.State.OPEN), replaced_at=None)
+    taken = campaign.visits.filter(TAKEN | Q(session__state=WorkSession.State.OPEN), replaced_at=None)
     return max(0, campaign.seats - taken.exclude(submission__status=Submission.Status.SCREENED_OUT).count())
 
 

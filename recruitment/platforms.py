@@ -100,8 +100,6 @@ class Platform(ABC):
     """It can limit how many people work at the same time."""
     needs_codes: ClassVar[bool] = False
     """Campaigns have completion codes."""
-    has_return_page: ClassVar[bool] = False
-    """It has a page for people who have nothing to hand in."""
     unused_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of the campaign form that mean nothing on this platform."""
     review_days: ClassVar[int | None] = None
@@ -111,8 +109,6 @@ class Platform(ABC):
     """Its lists include work that was taken and not handed in."""
     returns_receipt: ClassVar[bool] = False
     """Submissions carry our receipt, so that it can be compared."""
-    approves_in_bulk: ClassVar[bool] = False
-    """One request can approve many submissions."""
     ends_offers: ClassVar[bool] = False
     """Offers expire after the days on offer, not only with their seats."""
     shows_bonus_reason: ClassVar[bool] = True

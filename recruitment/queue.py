@@ -17,13 +17,8 @@ from kombu.exceptions import OperationalError
 from recruitment.errors import NotQueued
 from tomannot.celery import app
 
-PUBLISH = 0x746F6D65
-"""The first half of the lock's key ("tome"); the second is the campaign's id."""
-RECONCILE = 0x746F6D66
-"""The first half of the lock's key ("tomf"); the second is the campaign's id."""
-SEND = 0x746F6D67
-"""The first half of the lock's key ("tomg"); the second is the campaign's id."""
-
+PUBLISH, RECONCILE, SEND = 0x746F6D65, 0x746F6D66, 0x746F6D67
+"""The first halves of the locks' keys ("tome", "tomf", "tomg"); the second is the campaign's id."""
 
 CARRY_OUT_TASK = "recruitment.tasks.carry_out"
 RECONCILE_TASK = "recruitment.tasks.reconcile"
@@ -51,8 +46,8 @@ def queue_or_fail(task: str, *ids: int | str | None, problem: str = "") -> None:
     try:
         app.send_task(task, args=list(ids))
     except OperationalError as error:
-        told = _("The task could not be queued: Redis is not responding. Try again later.")
-        raise NotQueued(problem or told) from error
+        message = _("The task could not be queued: Redis is not responding. Try again later.")
+        raise NotQueued(problem or message) from error
 
 
 def queue_soon(task: str, *ids: int, after: int = 0) -> None:

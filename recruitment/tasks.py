@@ -1,7 +1,6 @@
 """Background tasks for mails and platforms: ids in, one call. A mail may come twice.
 
-One that is given up, because the server refuses it or never answered, is in the log of the studies
-concerned and in the worker's.
+A mail that is given up (refused, or never answered) is logged in its studies and by the worker.
 """
 
 from typing import Any

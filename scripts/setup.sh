@@ -3,9 +3,8 @@
 #   setup.sh base      the virtual environment .venv with the packages that tomannot needs
 #   setup.sh dev       the same, with the packages that tests and checks need
 #   setup.sh installer uv, which compiles and audits requirements
-#   setup.sh browser   a Chromium for the browser tests
-#   setup.sh checker   SPIN and a C compiler, which check the model of the slot protocol
 #   setup.sh servers   nginx, PgBouncer, Caddy and a C compiler, for the tests of several machines and of proxies
+#   setup.sh tests     all that the tests need: dev and servers, a Chromium, and SPIN, which checks the model of the slot protocol
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -76,7 +75,8 @@ find_lists() { # whether apt-get may be used; it then knows the newest packages
   command -v apt-get >/dev/null || return 1
   as_root true >/dev/null 2>&1 || return 1
   say "installing $1 with apt-get (once)"
-  as_root apt-get update -qq >&2
+  if [ -z "${lists_are_new:-}" ]; then as_root apt-get update -qq >&2 || return 1; fi
+  lists_are_new=yes
 }
 
 install_packages() {
@@ -118,11 +118,22 @@ ensure_servers() {
   if [ "${CI:-}" = true ]; then stop "With CI=true several machines must be tried."; fi
 }
 
+compile_tests() { # in a fresh clone, while packages are installed: each of the tests' workers would do it for itself
+  if [ ! -d tests/__pycache__ ]; then .venv/bin/python -m pytest --collect-only --quiet >/dev/null 2>&1; fi
+}
+
+ensure_tests() {
+  compile_tests &
+  ensure_browser
+  ensure_checker
+  ensure_servers
+  wait # whatever is wrong with the tests, their run will say it
+}
+
 case "${1:-}" in
   base | dev) make_environment; install "$1" ;;
   installer) make_environment; with_pip requirements/installer.txt ;;
-  browser) ensure_browser ;;
-  checker) ensure_checker ;;
   servers) ensure_servers ;;
-  *) stop "usage: scripts/setup.sh base|dev|installer|browser|checker|servers" ;;
+  tests) make_environment; install dev; ensure_tests ;;
+  *) stop "usage: scripts/setup.sh base|dev|installer|servers|tests" ;;
 esac

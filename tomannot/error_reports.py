@@ -1,4 +1,4 @@
-"""Send errors to Sentry, without what says who somebody is or opens their account."""
+"""Send errors to Sentry, without personal data and credentials."""
 
 import json
 

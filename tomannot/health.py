@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from django.db import DatabaseError, connection
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -66,17 +65,17 @@ def problems() -> dict[str, str]:
 def _database() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    return too_old(connection)
+    return too_old()
 
 
-def server_version(server: BaseDatabaseWrapper) -> int:
+def server_version() -> int:
     """Return the major version of the PostgreSQL server, such as 18."""
-    return int(server.pg_version // 10_000)  # type: ignore[attr-defined]  # of the PostgreSQL backend
+    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined]  # of the PostgreSQL backend
 
 
-def too_old(server: BaseDatabaseWrapper) -> str:
+def too_old() -> str:
     """Return a sentence if the database server's version is not supported, or an empty string."""
-    version = server_version(server)
+    version = server_version()
     if version >= MINIMUM_POSTGRESQL:
         return ""
     return f"PostgreSQL {version} is too old: tomannot needs {MINIMUM_POSTGRESQL} or newer"

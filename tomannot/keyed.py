@@ -12,9 +12,9 @@ def keyed_hashes(salt: str, value: str) -> list[str]:
     return [salted_hmac(salt, value, secret=key, algorithm="sha256").hexdigest() for key in keys]
 
 
-def is_one_of(given: str, hashes: list[str]) -> bool:
-    """Compare without telling how much is right."""
-    return any(constant_time_compare(given, one) for one in hashes)
+def matches_any(given: str, hashes: list[str]) -> bool:
+    """Return True for one of the hashes; the time it takes tells nothing about how much of it is right."""
+    return any(constant_time_compare(given, stored) for stored in hashes)
 
 
 def key_marks() -> list[str]:

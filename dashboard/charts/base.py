@@ -21,7 +21,7 @@ WIDTH = 640
 TITLE_LETTERS, CAPTION_LETTERS, LABEL_LETTERS = 72, 100, 20
 """Characters per line: Vega does not wrap text."""
 LINE = 14
-"""Pixels between the lines of a label: two more than its letters are high, as Vega has it."""
+"""Pixels between the lines of a label: the font size plus two, Vega's default."""
 
 Kind = Literal["text", "count", "share", "number", "time"]
 Row = Mapping[str, Any]

@@ -61,9 +61,9 @@ def progress(source: Source) -> Chart | None:
     if not document["hourly"]:
         return None
     finish, wanted = document["finish"], document["votes"]["wanted"]
-    rows = _seen(*_counted(source, MOST_CORNERS), now)
+    rows = _counted_line(*_counted(source, MOST_CORNERS), now)
     counted = rows[-1]["votes"]
-    ahead = _ahead(finish, counted=counted, wanted=wanted, now=now)
+    ahead = _forecast_line(finish, counted=counted, wanted=wanted, now=now)
     columns = (
         Column("at", _("Time"), "time"),
         Column("kind", _("What")),
@@ -73,7 +73,7 @@ def progress(source: Source) -> Chart | None:
     )
     return Chart(
         title=_("Votes so far, and the forecast"),
-        finding=_promise(finish, counted, wanted),
+        finding=_finding(finish, counted, wanted),
         how=_(
             "Counted votes, flat during pauses, and the number wanted (horizontal line). The forecast "
             "assumes that participants go on as before; its band should hold nine times in ten. Times are "
@@ -113,7 +113,7 @@ def _counted(source: Source, most: int) -> tuple[Mapping[int, int], int]:
     return source.document["hourly"], 60
 
 
-def _seen(hourly: Mapping[int, int], size: int, now: datetime) -> list[Row]:
+def _counted_line(hourly: Mapping[int, int], size: int, now: datetime) -> list[Row]:
     """Return the cumulative votes at each corner of the line, from none to all at ``now``.
 
     Corners are at the ends of spans with votes, and at both ends of a pause, so that the line is flat during
@@ -138,7 +138,7 @@ def _pauses(hours: Sequence[int]) -> Iterator[int]:
     return chain.from_iterable(pauses[:MOST_PAUSES])
 
 
-def _ahead(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetime) -> list[Row]:
+def _forecast_line(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetime) -> list[Row]:
     """Return the forecast as points joined by straight lines; empty without a forecast."""
     expected, earliest = finish.get("finish"), finish.get("earliest")
     if expected is None or earliest is None or expected <= now:
@@ -163,7 +163,7 @@ def _ahead(finish: Mapping[str, Any], *, counted: int, wanted: int, now: datetim
     ]
 
 
-def _promise(finish: Mapping[str, Any], counted: int, wanted: int) -> str:
+def _finding(finish: Mapping[str, Any], counted: int, wanted: int) -> str:
     found: dict[str, int | str] = {"counted": counted, "wanted": wanted}
     if not finish.get("finish"):
         return _("%(counted)s of %(wanted)s votes are in.") % found

@@ -233,7 +233,7 @@ def _add_checks(study: Study, people: list[dict[str, Any]]) -> None:
 
 
 def _add_signs(study: Study, people: list[dict[str, Any]]) -> None:
-    """Add ``signs``: the counted votes whose input the browser reported, and those without a person's."""
+    """Add ``signs``: how many counted votes have reported input, and how many of these none by a person."""
     given = Vote.objects.of_study(study).counted()
     without = _part(given, "assignment", "trusted_events", Q(trusted_events=0), "assignment__story__story_id")
     _add_part(people, "signs", ("known", "without"), without, flags.UNTRUSTED, flags.is_untrusted)

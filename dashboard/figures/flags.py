@@ -34,7 +34,7 @@ FAILED_SHARE = 1 / 3
 """Share of failed hidden checks; unlike the study's own thresholds, it has no consequence."""
 
 UNTRUSTED_SHARE = 0.5
-"""Share of the votes whose input the browser reported that came without any of a person's."""
+"""Share of votes without a person's click or key, of those whose input the browser reported."""
 
 
 def raised(person: Mapping[str, Any], median_seconds: float | None) -> list[str]:
@@ -84,7 +84,7 @@ def fails_checks(person: Mapping[str, Any]) -> bool:
 
 
 def is_untrusted(person: Mapping[str, Any]) -> bool:
-    """Flag participants of whose 20 or more votes with known input half or more have none of a person's."""
+    """Flag participants with no person's input in at least half of 20 or more votes whose input is known."""
     signs = person["signs"]
     return bool(signs["known"] >= FEWEST_VOTES and signs["share"] >= UNTRUSTED_SHARE)
 

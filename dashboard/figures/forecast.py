@@ -19,7 +19,7 @@ MOST_DAYS, WEEK = 14, 7
 """Older days say little about the next ones; of seven days or more, whole weeks are taken."""
 FEWEST_WINDOWS = 3
 FEWEST_PEOPLE = 10
-"""From fewer people a range of the cost would be told with more confidence than it has."""
+"""With fewer people, the range would claim more than the data support."""
 
 TOO_EARLY, NO_VOTES, DONE = "too_early", "no_votes", "done"
 """Reasons for no forecast: too little was seen, nobody has voted lately, nothing is left to do."""

@@ -156,7 +156,7 @@ class _Totals:
 
 def _described(name: str, person: _Person, totals: "_Totals") -> dict[str, Any]:
     votes = len(person.seconds)
-    # Of two forms handed in equally often the first in order, so that the same votes say the same.
+    # Break ties by order, so that the same votes give the same figures.
     same_forms = sorted(person.forms.items(), key=lambda entry: (-entry[1], entry[0]))
     form, same = same_forms[0] if same_forms else ((), 0)
     found: dict[str, Any] = {

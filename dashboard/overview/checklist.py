@@ -23,10 +23,10 @@ from dashboard.releases.human_baseline import newest_consent
 from dashboard.settings.sample_study import sample_consent
 
 UNREAD = ("@localhost", "@example.org", "@example.com")
-"""Places that nobody has: what is written there reaches nobody."""
+"""Domains of placeholder addresses: nobody reads mail sent there."""
 MAIL_TRIED_EVERY = timedelta(minutes=5)
 MAIL_SECONDS = 5
-"""Time that the mail server has to answer a page."""
+"""Seconds to wait for the mail server while a page is rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def checklist(study: Study) -> list[Step]:
         Study.Gate.NOT_REQUIRED: _("No test is required"),
         Study.Gate.MISSING: _("A test with an answer key, or the decision to have no test"),
     }.get(Study.Gate(study.gate), _("A test with an answer key"))
-    given = _("A participant for every story. Given to nobody so far: %s")
+    given = _("Every story given to a participant; not given yet: %s")
     return [
         Step("consent", study.consent_version > 0, _("A consent text")),
         Step("test", study.gate != Study.Gate.MISSING, test),
@@ -86,7 +86,7 @@ def checklist(study: Study) -> list[Step]:
 
 
 def _of_real_studies(study: Study) -> list[Step]:
-    """Return the steps that only people need, whom a test run does not have."""
+    """Return the steps that only a real study needs: a test run has no participants."""
     before, _contact, after = sample_consent().partition("{contact}")
     text, failure = newest_consent(study), mail_failure()
     is_example = text.startswith(before) and text.endswith(after)
@@ -95,7 +95,7 @@ def _of_real_studies(study: Study) -> list[Step]:
         consent = _("A consent text of your own: it is still our example")
     to_files = settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend"
     mail = _("Mails are written to files; none is sent") if to_files else _("This site sends mail")
-    mail = _("Mail that can be sent: %s") % failure if failure else mail
+    mail = _("This site cannot send mail: %s") % failure if failure else mail
     is_read = not study.contact.endswith(UNREAD)
     contact = _("Participants can write to %(contact)s")
     if not is_read:
@@ -118,7 +118,7 @@ def _design(study: Study) -> list[Step]:
     if fills_exactly([each.participants for each in strata]):
         return []
     each = ", ".join(f"{each.name}: {each.participants.normalize():.4g}" for each in strata)
-    text = _("A design that comes out exactly. Its strata need different numbers of participants: %s") % each
+    text = _("A design that divides evenly. Its strata need different numbers of participants: %s") % each
     return [Step("design", False, text, blocks=False)]
 
 
@@ -128,14 +128,14 @@ def proxies_step(request: HttpRequest) -> list[Step]:
     if hops == settings.PROXIES:
         return []
     text = _(
-        "Proxies counted correctly: PROXIES is %(set)s, but your request came through %(hops)s, so limits "
-        "hold for the wrong clients (see Limits in the operators’ guide)"
+        "PROXIES is %(set)s, but your request came through %(hops)s proxies, so limits hold for the wrong "
+        "clients (see Limits in the operators’ guide)"
     )
     return [Step("proxies", False, text % {"set": settings.PROXIES, "hops": hops}, blocks=False)]
 
 
 def mail_failure() -> str:
-    """Return why this site cannot send mail; empty if the mail server let us in, at most minutes ago."""
+    """Return why this site cannot send mail; empty if it can. Cached for :data:`MAIL_TRIED_EVERY`."""
     if not settings.SENDS_MAIL:
         return _("this site is set up without mail (EMAIL_URL), so it cannot send links")
     return str(caches["shared"].get_or_set("mail-failure", _try_mail, MAIL_TRIED_EVERY.total_seconds()))

@@ -72,7 +72,7 @@ def people_of(study: Study) -> list[Share]:
     counts = people_counts(study)
     steps = [
         (_("Invited"), "invited"),
-        (_("Came by their link"), "came"),
+        (_("Opened their link"), "came"),
         (_("Agreed to take part"), "agreed"),
     ]
     if study.gate != Study.Gate.NOT_REQUIRED:
@@ -110,7 +110,7 @@ def leases_of(study: Study, *, now: datetime) -> dict[str, Any]:
 
 
 def droppers_of(study: Study, verdicts: Mapping[str, Any]) -> list[Share]:
-    """Count, by question of the protocol, the complete stories that it drops; words drop none."""
+    """Return, by question, how many complete stories it drops. Questions answered in words drop none."""
     complete = verdicts["kept"] + verdicts["dropped"]
     dropped = verdicts["dropped_by_question"]
     return [

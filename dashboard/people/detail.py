@@ -76,10 +76,10 @@ def narrowed(enrollment: Enrollment, to: str, *, may_change: bool, closed: Colle
     texts of which such a reader must not learn whether they are checks.
     """
     checks = Story.objects.filter(study=enrollment.study, role=Story.Role.CHECK)
-    told = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
+    known_checks = checks.exclude(text_hash__in=list(closed)) if may_change else checks.none()
     if to == "checks":
-        return Q(assignment__story__in=told)
-    shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=told)
+        return Q(assignment__story__in=known_checks)
+    shown = Q(assignment__story__role=Story.Role.MAIN) | Q(assignment__story__in=known_checks)
     return Q(pk__in=_unshared(enrollment)) if to == "alone" else shown
 
 
@@ -143,8 +143,8 @@ def suspension_of(enrollment: Enrollment) -> Event | None:
     """Return the log event of the suspension: its author, time and reason. None if not suspended."""
     if enrollment.state != Enrollment.State.SUSPENDED:
         return None
-    told = enrollment.events.filter(type=Event.Type.ENROLLMENT_SUSPENDED)
-    return told.select_related("actor").order_by("-pk").first()
+    events = enrollment.events.filter(type=Event.Type.ENROLLMENT_SUSPENDED)
+    return events.select_related("actor").order_by("-pk").first()
 
 
 def may_have_link(enrollment: Enrollment) -> bool:

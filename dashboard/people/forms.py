@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from annotation.reasons import LONGEST_REASON
-from dashboard.settings.forms import StudyForm, line, prose
+from dashboard.settings.forms import line, prose
 
 
 def _text(label: Any, help_text: Any = "", **options: Any) -> forms.CharField:
@@ -18,7 +18,7 @@ def _message(initial: Any) -> forms.CharField:
     return _text(_("Message to the participant"), help_text, initial=initial)
 
 
-class ReasonForm(StudyForm):
+class ReasonForm(forms.Form):
     """The reason for letting a participant continue."""
 
     reason = _text(_("Reason"), _("For the log. The participant does not see it."))
@@ -46,16 +46,16 @@ class ExcludeForm(ReasonForm):
     )
 
 
-class ReadmitForm(StudyForm):
+class ReadmitForm(forms.Form):
     """The reason for readmitting an excluded participant."""
 
     reason = _text(_("Reason for readmitting"))
 
 
-class RetakeForm(StudyForm):
+class RetakeForm(forms.Form):
     """The reason for letting a participant retake the test, and whether somebody else took it."""
 
-    somebody_else = forms.BooleanField(label=_("Somebody else came in their name"), required=False)
+    somebody_else = forms.BooleanField(label=_("Somebody else used their id"), required=False)
     reason = line(_("Reason, for the log"), LONGEST_REASON)
     seen = forms.IntegerField(widget=forms.HiddenInput)
     """The participant's newest step when the page was shown."""

@@ -1,4 +1,4 @@
-"""Figures of rounds: options that people chose, one person's attempts, notes on tests too hard or known."""
+"""Figures of rounds: chosen options, a participant's attempts, notes on hard or leaked questions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -61,7 +61,7 @@ def attempts_of(enrollment: Enrollment, *, closed: Collection[str]) -> list[dict
 
 
 def practised_in(round: Round) -> list[Mapping[str, Any]]:
-    """Return, per story of a practice round: ``position``, ``people``, and how many first went ``wrong``."""
+    """Return, per story of a practice round: ``position``, ``people``, how many were first ``wrong``."""
     answers = first_turns(round).order_by("round_story__position")
     return list(
         answers.values(position=F("round_story__position")).annotate(
@@ -127,7 +127,7 @@ def rows_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
 
 def notes_of(study: Study, rates: RoundRates) -> list[dict[str, Any]]:
     """Return the round's notes, a ``kind`` and its evidence: too hard questions, then possible leaks."""
-    return [*_too_hard(study, rates), *_known(study, rates)]
+    return [*_too_hard(study, rates), *_leaks(study, rates)]
 
 
 def alone_of(study: Study, rates: RoundRates) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _too_hard(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:
             yield {"kind": "hard", "question": named, "rate": rate, "low": interval[0], "high": interval[1]}
 
 
-def _known(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:
+def _leaks(study: Study, rates: RoundRates) -> Iterator[dict[str, Any]]:
     looked_at = len(rates.questions) + 2  # and the pass rate and the pace
     if rates.passing and rises(rates.passing, looked_at=looked_at):
         yield {"kind": "passed"} | _evidence(rates.passing, looked_at)

@@ -12,7 +12,7 @@ from annotation.models import Story, Study
 from annotation.protocols.base import Part
 from annotation.protocols.multiple_choice import QUESTION, right_key
 from annotation.protocols.questions import FormCell
-from dashboard.settings.forms import StudyForm, choose, number, one_of, prose
+from dashboard.settings.forms import choose, number, one_of, prose
 from qualification.experts import Chosen, agreement_over, chosen_in, counts
 from qualification.models import AnswerKey, Round, RoundStory
 from qualification.rules import LONGEST_WHY, needs_reason
@@ -81,7 +81,7 @@ def closed_notice() -> str:
     )
 
 
-class RoundForm(StudyForm):
+class RoundForm(forms.Form):
     """The stories of a new round, and how often it may be tried."""
 
     title = forms.CharField(
@@ -233,7 +233,7 @@ class StoryKeyForm(AcceptableForm):
         return _("Say why, unless you accept exactly what they chose.")
 
 
-class NoteForm(StudyForm):
+class NoteForm(forms.Form):
     """The note on a version of the key, the version it replaces, and who takes the round."""
 
     note = prose(
@@ -354,7 +354,7 @@ def _starting_keys(
         return {entry.story_id: (newest, entry) for entry in entries}
     if round.revealed_at:
         return {}
-    elsewhere = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
-    spoken = elsewhere.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")
-    keys = AnswerKey.objects.in_bulk([entry.newest for entry in spoken])
-    return {entry.story_id: (keys[entry.newest], entry) for entry in spoken}
+    uses = RoundStory.objects.filter(story__in=[entry.story_id for entry in entries])
+    with_keys = uses.annotate(newest=Max("round__keys")).exclude(newest=None).order_by("newest")
+    keys = AnswerKey.objects.in_bulk([entry.newest for entry in with_keys])
+    return {entry.story_id: (keys[entry.newest], entry) for entry in with_keys}

@@ -83,8 +83,8 @@ def consequences_of(study: Study) -> dict[str, int]:
     """Count the people who were ``warned`` and ``suspended`` for failed checks."""
     warned, suspended = Event.Type.ANNOTATOR_WARNED, Event.Type.ENROLLMENT_SUSPENDED
     # Filter by type first: the log has an event for each vote, and an index by type.
-    told = Event.objects.filter(study=study, type__in=[warned, suspended])
-    return told.aggregate(
+    events = Event.objects.filter(study=study, type__in=[warned, suspended])
+    return events.aggregate(
         warned=Count("enrollment", filter=Q(type=warned), distinct=True),
         suspended=Count(
             "enrollment", filter=Q(type=suspended, note__regex=hidden_checks.NOTED), distinct=True

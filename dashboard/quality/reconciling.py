@@ -1,4 +1,4 @@
-"""Reconcile the lists that people wrote about a story: one form with a row for each of theirs."""
+"""Reconcile participants' lists about a story in one form with a row for each listed entry."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -59,10 +59,10 @@ def reconcile_story(request: HttpRequest, study: Study, story: Story, *, followi
     return render(request, "dashboard/quality/reconcile.html", context)
 
 
-def reconciled_page(request: HttpRequest, study: Study, *, queue: str) -> HttpResponse:
+def reconciled_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the stories whose lists were reconciled, the newest first, and the way to the next one."""
     found = list(islice(_reconciled(study), AT_ONCE + 1))
-    context = {"rows": found[:AT_ONCE], "more": len(found) > AT_ONCE, "queue": queue}
+    context = {"rows": found[:AT_ONCE], "more": len(found) > AT_ONCE}
     return render(request, "dashboard/quality/reconciled.html", context)
 
 

@@ -19,6 +19,7 @@ from accounts.models import PlatformIdentity
 from annotation.models import Enrollment, Story, Study
 from annotation.queries import paces_of
 from annotation.working_time import Pace, estimated_pay
+from dashboard.recruitment.queries import NOTHING
 from qualification.models import Attempt
 from qualification.pay import Earnings, TimeAtTest, times_at_tests
 from recruitment.codes import CompletionOutcome, completion_code, normal_form, outcome_of
@@ -33,7 +34,6 @@ from tomannot import clock
 LARGEST_TABLE = 4 * 1024 * 1024
 """Bytes of an uploaded table."""
 MOST_PROBLEMS = 5
-NOTHING = Decimal("0.00")
 _AMOUNT = re.compile(r"-?[0-9]{1,6}([.,][0-9]{1,2})?")
 _WORK = (
     "completion_code", "every_code", "annotator", "came_by", "source", "outcome", "why_ended", "test",

@@ -3,11 +3,12 @@
 from decimal import Decimal
 from typing import Any
 
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from annotation.rights import by_and_now
 from dashboard.http import form_token
 from dashboard.recruitment.forms import BonusForm, OneBonusForm, RejectionForm
 from recruitment import actions
@@ -15,7 +16,6 @@ from recruitment.errors import CannotPay
 from recruitment.marketplace import MarketplaceError
 from recruitment.models import Campaign, Payment, Submission
 from recruitment.platforms import marketplace_of, platform_of
-from tomannot import clock
 
 MANY_REWARDS = 3
 """Ask again before a bonus of more than this many rewards: it may lack its decimal point."""
@@ -30,26 +30,26 @@ def rejection_form(campaign: Campaign, data: Any = None, *, number: int = 0) -> 
     return RejectionForm(data, is_test=campaign.is_test, platform=platform, auto_id=auto_id)
 
 
-def valid(form: BonusForm | RejectionForm) -> dict[str, Any]:
+def valid(form: Form) -> dict[str, Any]:
     """Return the form's cleaned data. Raise :class:`CannotPay` with every error if it is invalid."""
     if not form.is_valid():
         raise CannotPay(" ".join(str(error) for errors in form.errors.values() for error in errors))
     return form.cleaned_data
 
 
-def decide_about(submission: Submission, way: str, request: HttpRequest, *, by: User | None) -> None:
+def decide_about(submission: Submission, way: str, request: HttpRequest) -> None:
     """Carry out the posted decision about a submission. Raise :class:`DomainError` if it is refused."""
-    now = clock.now()
+    by = by_and_now(request)
     if way == "approve":
-        actions.approve(submission=submission, by=by, now=now)
+        actions.approve(submission=submission, **by)
     elif way == "bonus":
-        actions.give_bonus(submission=submission, by=by, now=now, **valid(OneBonusForm(request.POST)))
+        actions.give_bonus(submission=submission, **by, **valid(OneBonusForm(request.POST)))
     elif way == "overturn":
         votes_count = "votes_count" in request.POST
-        actions.overturn_rejection(submission=submission, votes_count=votes_count, by=by, now=now)
+        actions.overturn_rejection(submission=submission, votes_count=votes_count, **by)
     elif way == "reject":
         rejection = valid(rejection_form(submission.campaign, request.POST))
-        actions.reject(submission=submission, by=by, now=now, **rejection)
+        actions.reject(submission=submission, **by, **rejection)
     else:
         raise CannotPay(_("Choose what to do with this submission. Nothing was changed."))
 
@@ -78,7 +78,7 @@ def confirmation_of_large_bonus(request: HttpRequest, campaign: Campaign) -> Htt
         "amount": amount,
         "fee": fee,
         "total": total,
-        "fee_told": platform.bonus_fee_note,
+        "fee_note": platform.bonus_fee_note,
         "balance": balance,
         "is_too_much": is_too_much,
         "fields": [(name, value) for name, value in request.POST.items() if name != "csrfmiddlewaretoken"],

@@ -16,7 +16,7 @@ from annotation.models import Story, Study
 from annotation.strata import stories_of_design
 from dashboard.recruitment.amounts_due import CameBy
 from dashboard.recruitment.queries import MANY, cached
-from dashboard.settings.forms import RowForm, StudyForm, choose, line, number, prose
+from dashboard.settings.forms import RowForm, choose, line, number, prose
 from recruitment.actions import CampaignSettings
 from recruitment.models import Campaign, Mismatch, Payment
 from recruitment.offers import has_one_posting
@@ -112,7 +112,7 @@ class CampaignForm(RowForm):
         if purpose == Campaign.Purpose.TEST:
             for name, (label, help_text) in OF_A_TEST.items():
                 self.fields[name].label, self.fields[name].help_text = label, help_text
-        else:  # 0 is that of a test
+        else:  # 0 stands for a test
             self.fields["stories_per_visit"].validators.append(MinValueValidator(1))
             self.fields["stories_per_visit"].widget.attrs["min"] = 1
 
@@ -154,7 +154,7 @@ class CampaignForm(RowForm):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Ask once more after the number of stories changed: what depends on it has changed with it."""
+        """Show the form again after the number of stories changed, with the dependent values recomputed."""
         found = self.cleaned_data
         stories, before = found.get("stories_per_visit"), found.pop("suggested_for", None)
         if stories is None or before is None or not before or stories == before or self.errors:
@@ -189,16 +189,16 @@ class CampaignForm(RowForm):
         return CampaignSettings(platform=self.platform, purpose=self.purpose, **given)
 
 
-class SeatsForm(StudyForm):
+class SeatsForm(forms.Form):
     """A number of submissions to add to the offer."""
 
     more = number(_("Additional places"), (1, 100_000))
     offered = forms.IntegerField(min_value=1, max_value=2_147_483_647, widget=forms.HiddenInput)
-    """Places that the page showed: pressed twice, the form asks for more once."""
+    """Places offered when the page was shown; a second press with the same number does nothing."""
 
 
-class BonusForm(StudyForm):
-    """The amount of a bonus and its reason. To be shown it needs its campaign."""
+class BonusForm(forms.Form):
+    """The amount and reason of a bonus. Pass ``campaign`` to render it."""
 
     amount = forms.DecimalField(
         max_digits=8,
@@ -242,15 +242,30 @@ class RemedyForm(BonusForm):
     )
 
 
-class DecisionForm(StudyForm):
+def _note(label: Any, help_text: Any) -> forms.CharField:
+    missing = {"required": _("Say in a few words how you dealt with this. Nothing was changed.")}
+    return forms.CharField(label=label, max_length=LONGEST_NOTE, help_text=help_text, error_messages=missing)
+
+
+class DecisionForm(forms.Form):
     """The note on a mismatch: the researcher's decision in words."""
 
-    how = forms.CharField(
-        label=_("How you dealt with it"), max_length=LONGEST_NOTE, help_text=_("A few words for the log.")
+    how = _note(_("How you dealt with it"), _("A few words for the log."))
+
+
+class SimilarForm(forms.Form):
+    """The note on all mismatches of a list."""
+
+    how = _note(
+        _("How you dealt with all of these"),
+        _(
+            "The log records your note for each of them. Nothing is paid or sent. Votes of unproven "
+            "submissions no longer count."
+        ),
     )
 
 
-class RejectionForm(StudyForm):
+class RejectionForm(forms.Form):
     """The reasons for a rejection."""
 
     reason = prose(_("Reason (the participant reads it)"), rows=4, required=True)
@@ -278,7 +293,13 @@ class RejectionForm(StudyForm):
             del self.fields["category"]
 
 
-class TableOfPaymentsForm(StudyForm):
+class OutsideForm(forms.Form):
+    """How a payment that the platform refused was made outside it."""
+
+    reason = line(_("How you paid them, and why not through the platform"), LONGEST_NOTE)
+
+
+class TableOfPaymentsForm(forms.Form):
     """External payments in a table, and how they were made."""
 
     table = forms.FileField(
@@ -292,7 +313,7 @@ class TableOfPaymentsForm(StudyForm):
     reason = line(_("How you paid participants"), LONGEST_NOTE)
 
 
-class OnePaymentForm(StudyForm):
+class OnePaymentForm(forms.Form):
     """An external payment of one participant, and how it was made."""
 
     who = line(_("Their code or pseudonym"), 60, autocomplete="off")
@@ -304,7 +325,7 @@ class OnePaymentForm(StudyForm):
         self.fields["paid"].label = gettext("Amount in %(currency)s") % {"currency": study.currency}
 
 
-class CameByForm(StudyForm):
+class CameByForm(forms.Form):
     """Select the rows of the table of amounts due by how participants arrived."""
 
     came_by = forms.ChoiceField(
@@ -312,7 +333,7 @@ class CameByForm(StudyForm):
     )
 
 
-class PlatformIdsForm(StudyForm):
+class PlatformIdsForm(forms.Form):
     """Select the rows of the table of amounts due by ids of a platform."""
 
     participants = prose(
@@ -323,7 +344,7 @@ class PlatformIdsForm(StudyForm):
     )
 
 
-class CodeForm(StudyForm):
+class CodeForm(forms.Form):
     """A completion code to look up, and optionally whose it should be."""
 
     code = line(_("Code"), 40, autocomplete="off")
@@ -336,14 +357,17 @@ class CodeForm(StudyForm):
 
 
 UNDERWAY = "underway"
+STAND_FOR = {UNDERWAY: Payment.UNSETTLED}
+"""Choices that stand for several values."""
 _ALL = ("", _("all"))
 
 
-class ListFilter(StudyForm):
+class ListFilter(forms.Form):
     """A form sent by GET; values that no field offers are ignored."""
 
     campaign = forms.TypedChoiceField(label=_("Campaign"), required=False, coerce=int)
-    kind = forms.ChoiceField(label=_("What"), required=False)
+    columns: ClassVar[dict[str, str]]
+    """The column that each field filters."""
 
     def __init__(self, study: Study, asked: Mapping[str, str]) -> None:
         super().__init__(asked, auto_id="only-%s")
@@ -360,6 +384,11 @@ class ListFilter(StudyForm):
         """Return the chosen values, with a place in the list if given, as a query string; may be empty."""
         return urlencode(place | self.chosen)
 
+    def rows(self) -> Q:
+        """Return the condition that selects the rows."""
+        wanted = self.chosen.items()
+        return Q(**{f"{self.columns[name]}__in": STAND_FOR.get(value, (value,)) for name, value in wanted})
+
 
 class PaymentFilter(ListFilter):
     """Filter payments by campaign, kind and state; ``underway`` selects everything that is not settled."""
@@ -368,23 +397,11 @@ class PaymentFilter(ListFilter):
     state = forms.ChoiceField(
         label=_("State"), required=False, choices=[_ALL, (UNDERWAY, _("on its way")), *Payment.State.choices]
     )
-
-    def rows(self) -> Q:
-        """Return the condition that selects the payments."""
-        names = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
-        rows = {names[name]: value for name, value in self.chosen.items()}
-        if rows.get("state") == UNDERWAY:
-            rows["state__in"] = Payment.UNSETTLED
-            del rows["state"]
-        return Q(**rows)
+    columns: ClassVar = {"campaign": "submission__campaign__number", "kind": "kind", "state": "state"}
 
 
 class MismatchFilter(ListFilter):
     """Filter mismatches by campaign and kind."""
 
     kind = forms.ChoiceField(label=_("What"), required=False, choices=[_ALL, *Mismatch.Kind.choices])
-
-    def rows(self) -> Q:
-        """Return the condition that selects the mismatches."""
-        names = {"campaign": "campaign__number", "kind": "kind"}
-        return Q(**{names[name]: value for name, value in self.chosen.items()})
+    columns: ClassVar = {"campaign": "campaign__number", "kind": "kind"}

@@ -81,7 +81,7 @@ class StudyConfiguration:
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """JSON can escape these characters; PostgreSQL and UTF-8 cannot hold them."""
 _NOTHING = {"": "string", None: "integer"}
-"""Values that leave a field out, and the type that it takes. A part with a schema of its own has no type."""
+"""Values that mean “not given”, unless the field's schema allows their type."""
 
 
 def read_bytes(path: Path, what: str) -> bytes:
@@ -200,10 +200,10 @@ class Reader:
 
     def _path(self, where: str, named: str) -> Path | None:
         if self._folder is None:
-            mend = "Give its content in its place."
+            remedy = "Give its content in its place."
             if where == "stories":
-                mend = "Leave it out and import it afterwards, or use manage.py create_study."
-            self._problems.append(f"{where}: names the file {named}, which is not here. {mend}")
+                remedy = "Leave it out and import it afterwards, or use manage.py create_study."
+            self._problems.append(f"{where}: names the file {named}, which is not here. {remedy}")
             return None
         path = self._folder / named
         if not path.is_file():

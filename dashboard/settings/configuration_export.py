@@ -53,8 +53,8 @@ def configuration_of(study: Study, *, now: datetime) -> dict[str, Any]:
 def plan_of(study: Study, *, now: datetime) -> dict[str, Any]:
     """Return the decisions of :func:`configuration_of` that a release may publish as the study's plan.
 
-    Of the stories with known answers it has only numbers. What says nothing about the procedure is left out:
-    title, description, contact, the data statement and the join link.
+    Stories with known answers are only counted. What says nothing about the procedure is left out: title,
+    description, contact, the data statement and the join link.
     """
     plan = configuration_of(study, now=now)
     for name in ("title", "description", "contact", "statement", "join_link"):

@@ -40,16 +40,6 @@ RIGHTS_IN_WORDS = {
 }
 
 
-class StudyForm(forms.Form):
-    """Base of these forms: fields in the site's style, with errors beside them."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.RadioSelect | forms.CheckboxInput):
-                field.widget.attrs["class"] = "text"
-
-
 def choose(form: forms.Form, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
     """Give a field the choices that are known only when the form is made."""
     field = form.fields[name]
@@ -57,7 +47,7 @@ def choose(form: forms.Form, name: str, choices: Iterable[tuple[Any, Any]]) -> N
     field.choices = list(choices)
 
 
-class RowForm(StudyForm, forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+class RowForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
     """Base of forms whose fields the model describes. The row itself is changed by an action alone."""
 
     def _post_clean(self) -> None:
@@ -84,13 +74,13 @@ def line(label: Any, longest: int, help_text: Any = "", **attrs: Any) -> forms.C
 
 
 def number(label: Any, within: tuple[int, int], help_text: Any = "", **options: Any) -> forms.IntegerField:
-    """Return a field for a whole number from the first to the second of two."""
+    """Return a field for a whole number within these bounds."""
     least, most = within
     return forms.IntegerField(label=label, min_value=least, max_value=most, help_text=help_text, **options)
 
 
 def one_of(label: Any, choices: Any, help_text: Any = "", **options: Any) -> forms.ChoiceField:
-    """Return a field for one of a few choices, which are all in sight."""
+    """Return a field of radio buttons."""
     widget = forms.RadioSelect
     return forms.ChoiceField(label=label, choices=choices, help_text=help_text, widget=widget, **options)
 
@@ -204,7 +194,7 @@ def filled_in(consent: str, contact: str) -> str:
     return consent.replace("\r\n", "\n").replace("{contact}", contact)
 
 
-class ConsentForm(StudyForm):
+class ConsentForm(forms.Form):
     """A new version of the consent text."""
 
     consent = prose(
@@ -215,7 +205,7 @@ class ConsentForm(StudyForm):
     )
 
 
-class InstructionsForm(StudyForm):
+class InstructionsForm(forms.Form):
     """A study's own instructions, examples and texts."""
 
     page = prose(
@@ -248,7 +238,7 @@ class InstructionsForm(StudyForm):
         return own | {"examples": {name.removeprefix(EXAMPLES): self.cleaned_data[name] for name in named}}
 
 
-class CloneForm(StudyForm):
+class CloneForm(forms.Form):
     """Title, short name and environment of a clone."""
 
     title = forms.CharField(label=_("Title"), max_length=200, help_text=_("Shown at the top of every page."))
@@ -261,7 +251,7 @@ class CloneForm(StudyForm):
     )
 
 
-class _FileForm(StudyForm):
+class _FileForm(forms.Form):
     most_mb: int
 
     def clean_file(self) -> "UploadedFile[Any]":

@@ -94,7 +94,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
 
 def ask_for_link(address: EmailAddress | None) -> None:
-    """Queue the mail for an address. Take as long if there is none. Raise ``NotQueued``."""
+    """Queue the mail. Without an address take equally long: timing reveals nothing. Raise ``NotQueued``."""
     if not settings.SENDS_MAIL:
         raise NotQueued(_("This site sends no mail."))
     problem = _("We couldn’t send the mail. Please try again in a while.")

@@ -26,7 +26,7 @@ from publishing.filters import FILTERS
 from publishing.study_filters import filters_of
 
 
-def about(study: Study, story: Story) -> dict[str, Any]:
+def story_context(study: Study, story: Story) -> dict[str, Any]:
     """Return everything about one story for its page, in a constant number of queries.
 
     Only main stories have verdicts and votes.

@@ -38,9 +38,9 @@ COUNTED = 2_000
 """Stories of which one page counts the votes when it looks for those that lack some."""
 ANY = "any"
 SPLIT = "split"
-"""Looked for like a verdict: complete stories over which people are split by one vote."""
+"""Verdict to search for: complete stories decided by one vote."""
 DISAGREE = "disagree"
-"""Looked for like a verdict: stories of which another one with the same text has another verdict."""
+"""Verdict to search for: stories whose duplicates (same text) have another verdict."""
 
 
 class Expert(models.TextChoices):
@@ -77,7 +77,7 @@ class Search:
     """A value of :class:`Expert`."""
 
     @property
-    def filters(self) -> bool:
+    def is_filtered(self) -> bool:
         """True if the page skips stories that no index finds."""
         return bool(
             self.scenario or self.model or self.lint or self.verdict or self.dropped_by or self.expert
@@ -112,10 +112,6 @@ class ListedStory:
         """Return the story as annotators recognise it."""
         protocol = self.story.study.protocol
         return " ".join(part.text for part in protocol.summary(self.story.item))
-
-    def findings(self) -> int:
-        """Return the number of lint warnings."""
-        return len(self.codes)
 
     @property
     def is_overruled(self) -> bool:
@@ -201,7 +197,7 @@ def _found(study: Study, search: Search, size: int, backwards: bool) -> tuple[li
     stories = stories.filter(story_id__gte=search.start) if search.start else stories
     stories = stories.defer("harmfulness_predicted", "unethicality_predicted")
     stories = _decided(study, stories, search.expert)
-    looked = LOOKED_AT if search.filters else 0
+    looked = LOOKED_AT if search.is_filtered else 0
     looked = COUNTED if search.verdict == Outcome.INCOMPLETE else looked
     last = list(stories.values_list("story_id", flat=True)[looked - 1 : looked + 1]) if looked else []
     end = last[0] if len(last) > 1 else ""

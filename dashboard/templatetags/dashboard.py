@@ -10,7 +10,7 @@ from django.template import RequestContext
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils.formats import date_format, number_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
@@ -56,6 +56,20 @@ def scroll(content: SafeString, label: str = "", labelledby: str = "") -> SafeSt
     """Let a wide table scroll, also by keyboard; ``labelledby`` is the id of an element that names it."""
     name = format_html('aria-labelledby="{}"' if labelledby else 'aria-label="{}"', labelledby or label)
     return format_html('<div class="table-scroll" role="region" {} tabindex="0">{}</div>', name, content)
+
+
+@register.simple_block_tag(takes_context=True)
+def press(context: Any, content: str, name: str, *args: Any, quiet: bool = True, **sent: str) -> SafeString:
+    """Show a form of one button, which posts ``sent`` to the page of this name."""
+    return format_html(
+        '<form class="actions" method="post" action="{}"><input type="hidden" name="csrfmiddlewaretoken" '
+        'value="{}"><button class="button{}" type="submit"{}>{}</button></form>',
+        reverse(f"dashboard:{name}", args=args),
+        context["csrf_token"],
+        " button--quiet" if quiet else "",
+        format_html_join("", ' name="{}" value="{}"', sent.items()),
+        content,
+    )
 
 
 @register.filter

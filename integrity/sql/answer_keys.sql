@@ -43,12 +43,3 @@ WHERE (SELECT count(*) FROM annotation_event ev
        WHERE x.round_id = r.id
          AND (wanted.type = 'expert_asked' OR x.handed_in_at IS NOT NULL))
 GROUP BY r.study_id, r.id;
-
--- key_is_in_the_log (10)
--- Answer keys missing from the log.
-SELECT s.study_id, x.id AS row
-FROM qualification_answerkey x JOIN qualification_round s ON s.id = x.round_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'answer_key_set'
-      AND ev.subject = 'round ' || s.number || ' key ' || x.version);

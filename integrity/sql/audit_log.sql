@@ -44,16 +44,6 @@ WHERE NOT EXISTS (
     WHERE ev.study_id = s.study_id AND ev.type = logged.type AND ev.subject = 'attempt ' || x.id
       AND ev.enrollment_id = x.enrollment_id);
 
--- import_is_in_the_log (10)
--- Finished imports missing from the log.
-SELECT x.study_id, x.id AS row
-FROM annotation_storyimport x
-JOIN (VALUES ('imported', 'stories_imported'), ('refused', 'import_refused'))
-    AS logged (state, type) ON logged.state = x.state
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = x.study_id AND ev.type = logged.type AND ev.subject = 'import ' || x.id);
-
 -- revoked_link_is_in_the_log (10)
 -- Enrollments whose links were revoked more or fewer times than the log records.
 SELECT study_id, id AS row
@@ -79,14 +69,6 @@ WHERE NOT EXISTS (
     SELECT FROM annotation_event ev
     WHERE ev.study_id = s.study_id AND ev.type = 'visit_arrived' AND ev.subject = 'visit ' || x.id
       AND ev.enrollment_id = x.enrollment_id);
-
--- join_link_is_in_the_log (10)
--- Join links missing from the log.
-SELECT x.study_id, x.id AS row
-FROM recruitment_joinlink x
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = x.study_id AND ev.type = 'join_link_set' AND ev.subject = 'join link ' || x.id);
 
 -- plan_is_in_the_log (10)
 -- Plans whose hash the log does not record.

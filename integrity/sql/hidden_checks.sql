@@ -14,14 +14,6 @@ LEFT JOIN annotation_checkresult r ON r.vote_id = v.id
 LEFT JOIN annotation_checkkey k ON k.id = r.key_id
 WHERE (v.role = 'check' OR r.vote_id IS NOT NULL) AND k.story_id IS DISTINCT FROM v.story_id;
 
--- failed_check_is_in_the_log (10)
--- Votes that failed a hidden check, without an entry in the log.
-SELECT s.study_id, x.vote_id AS row
-FROM annotation_checkresult x JOIN votes s ON s.id = x.vote_id AND NOT x.passed
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'check_failed' AND ev.subject = 'vote ' || x.vote_id);
-
 -- warning_is_in_the_log (10)
 -- Enrollments that were warned about failed checks, without an entry in the log.
 SELECT study_id, id AS row

@@ -60,15 +60,6 @@ SELECT c.study_id, g.id AS row
 FROM recruitment_grant g JOIN recruitment_campaign c ON c.id = g.campaign_id
 WHERE g.environment <> c.environment OR g.platform <> c.platform OR g.study_id <> c.study_id;
 
--- campaign_is_in_the_log (10)
--- Campaigns missing from the log.
-SELECT x.study_id, x.id AS row
-FROM recruitment_campaign x JOIN annotation_study s ON s.id = x.study_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = x.study_id AND ev.type = 'campaign_created'
-      AND ev.subject = s.slug || '-' || x.number);
-
 -- payment_is_in_the_log (10)
 -- Payments whose request or end is missing from the log.
 SELECT p.study_id, p.id AS row
@@ -80,13 +71,3 @@ WHERE NOT EXISTS (SELECT FROM said
         SELECT FROM said
         WHERE said.study_id = p.study_id AND said.about = p.kind || ' ' || p.id
           AND said.type = CASE p.state WHEN 'done' THEN 'payment_sent' ELSE 'payment_failed' END);
-
--- settled_mismatch_is_in_the_log (10)
--- Resolved mismatches with a platform that are missing from the log.
-SELECT s.study_id, x.id AS row
-FROM recruitment_mismatch x
-JOIN recruitment_campaign s ON s.id = x.campaign_id AND x.settled_at IS NOT NULL
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'platform_synced'
-      AND ev.subject = x.kind || ' ' || x.id);

@@ -1,15 +1,5 @@
 -- Invariants 7, 8 and 10 for releases: published files never change and identify nobody.
 
--- release_is_in_the_log (10)
--- Releases whose request or publication is missing from the log.
-SELECT x.study_id, x.id AS row
-FROM publishing_release x
-JOIN (VALUES ('', 'release_requested'), ('published', 'release_published'))
-    AS logged (state, type) ON logged.state IN ('', x.state)
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = x.study_id AND ev.type = logged.type AND ev.subject = 'release ' || x.number);
-
 -- withdrawal_is_of_a_published_release_and_says_why (7)
 -- Withdrawals of unpublished releases, dated before the publication, or without a reason.
 SELECT study_id, r.id AS row

@@ -41,51 +41,6 @@ SELECT study_id, x.id AS row
 FROM annotation_voteexclusion x JOIN assignments a ON a.id = x.assignment_id
 WHERE a.enrollment_id <> x.enrollment_id;
 
--- exclusion_is_in_the_log (10)
--- Exclusions of votes missing from the log.
-SELECT s.study_id, x.id AS row
-FROM annotation_voteexclusion x JOIN annotation_enrollment s ON s.id = x.enrollment_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type IN ('annotator_excluded', 'vote_excluded')
-      AND ev.subject = 'exclusion ' || x.id);
-
--- lifted_exclusion_is_in_the_log (10)
--- Lifted exclusions whose end is missing from the log.
-SELECT s.study_id, x.id AS row
-FROM annotation_voteexclusion x
-JOIN annotation_enrollment s ON s.id = x.enrollment_id AND x.lifted_at IS NOT NULL
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type IN ('annotator_readmitted', 'vote_readmitted')
-      AND ev.subject = 'exclusion ' || x.id);
-
--- spot_check_is_in_the_log (10)
--- Spot checks missing from the log.
-SELECT s.study_id, x.id AS row
-FROM annotation_spotcheck x JOIN votes s ON s.id = x.vote_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'vote_checked' AND ev.subject = 'spot check ' || x.id);
-
--- sample_is_in_the_log (10)
--- Review samples missing from the log.
-SELECT x.study_id, x.id AS row
-FROM annotation_reviewsample x
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = x.study_id AND ev.type = 'review_sample_drawn'
-      AND ev.subject = 'sample ' || x.id);
-
--- adjudication_is_in_the_log (10)
--- Adjudications missing from the log.
-SELECT s.study_id, x.id AS row
-FROM annotation_adjudication x JOIN annotation_story s ON s.id = x.story_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'story_adjudicated'
-      AND ev.subject = 'adjudication ' || x.id);
-
 -- old_version_is_revised_once (10)
 -- Old versions without a revision, or revised stories that are not marked as old versions.
 SELECT s.study_id, s.id AS row
@@ -99,11 +54,3 @@ FROM annotation_storyrevision r
 JOIN annotation_story old ON old.id = r.before_id
 JOIN annotation_story new ON new.id = r.after_id
 WHERE old.study_id <> new.study_id OR old.core_id <> new.core_id OR old.text_hash = new.text_hash;
-
--- revision_is_in_the_log (10)
--- Revisions of stories missing from the log.
-SELECT new.study_id, r.id AS row
-FROM annotation_storyrevision r JOIN annotation_story new ON new.id = r.after_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = new.study_id AND ev.type = 'story_revised' AND ev.subject = new.story_id);

@@ -1,4 +1,4 @@
--- Invariants 2, 3, 6, 7, 8 and 10 for votes, their changes, and skips: complete, credited, unchanged.
+-- Invariants 2, 3, 6, 7 and 8 for votes, their changes, and skips: complete, credited, unchanged.
 
 -- counted_assignment_has_its_vote (2)
 -- Assignments marked as submitted that have no counted vote.
@@ -96,14 +96,6 @@ SELECT e.study_id, e.id AS row
 FROM annotation_enrollment e
 LEFT JOIN annotation_assignment a ON a.enrollment_id = e.id AND a.state = 'skipped'
 GROUP BY e.id HAVING e.stories_skipped <> count(a.id);
-
--- every_skip_is_in_the_log (10)
--- Skips without their event in the log.
-SELECT s.study_id, s.id AS row
-FROM annotation_skip x JOIN assignments s ON s.id = x.assignment_id
-WHERE NOT EXISTS (
-    SELECT FROM annotation_event ev
-    WHERE ev.study_id = s.study_id AND ev.type = 'story_skipped' AND ev.subject = 'assignment ' || s.id);
 
 -- forgotten_people_leave_no_words (8)
 -- Erased annotators whose comments or words about skipped stories are still stored.

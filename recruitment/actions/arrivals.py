@@ -12,6 +12,7 @@ from accounts.models import Annotator, PlatformIdentity, User, locked
 from annotation import actions as annotation_actions
 from annotation.models import Enrollment, Event, Study, WorkSession
 from recruitment import queries
+from recruitment.actions.campaign_lifecycle import record_change
 from recruitment.arrival_rules import TESTED, Arrival, ArrivalProblem, CannotArrive, is_retaken, may_begin
 from recruitment.errors import CannotJoin
 from recruitment.join_links import SETTINGS, InvalidJoinLink, check_settings, own_source, person_of
@@ -87,10 +88,10 @@ def set_join_link(*, study: Study, by: User | None, now: datetime, **changes: An
         )
     link, _made = JoinLink.objects.update_or_create(study=study, defaults=settings | {"set_at": now})
     transaction.on_commit(lambda: cache.delete(queries.LEAST_KEY % study.pk))
-    said = {name: value for name in SETTINGS if (value := getattr(link, name))}
+    shown = {name: value for name in SETTINGS if (value := getattr(link, name))}
     if link.closes_at:
-        said["closes_at"] = f"{link.closes_at:%Y-%m-%d %H:%M} UTC"
-    note = ", ".join(f"{name} {value}" for name, value in said.items())
+        shown["closes_at"] = f"{link.closes_at:%Y-%m-%d %H:%M} UTC"
+    note = ", ".join(f"{name} {value}" for name, value in shown.items())
     subject = f"join link {link.pk}"
     annotation_actions.record_event(
         study=study, type=Event.Type.JOIN_LINK_SET, by=by, now=now, subject=subject, note=note
@@ -147,18 +148,15 @@ def arrive_for_campaign(*, campaign: Campaign, arrival: Arrival, is_proven: bool
 @transaction.atomic
 def record_refused_visit(*, campaign: Campaign, problem: ArrivalProblem, now: datetime) -> None:
     """Log that a person was not let in, and why; never who."""
-    study, subject, note = campaign.study, f"campaign {campaign.number}", problem.value
-    annotation_actions.record_event(
-        study=study, type=Event.Type.VISIT_REFUSED, now=now, subject=subject, note=note
-    )
+    record_change(campaign=campaign, type=Event.Type.VISIT_REFUSED, by=None, now=now, note=problem.value)
 
 
 @transaction.atomic
 def record_hand_in(*, visit: Visit, ended_by: str = "", now: datetime) -> None:
     """Record when the person was first sent to hand the work in, and why it is less than asked for."""
-    found = Visit.objects.filter(pk=visit.pk)
-    found.filter(handed_in_at=None).update(handed_in_at=now)
-    found.exclude(ended_by=ended_by).update(ended_by=ended_by)
+    visits = Visit.objects.filter(pk=visit.pk)
+    visits.filter(handed_in_at=None).update(handed_in_at=now)
+    visits.exclude(ended_by=ended_by).update(ended_by=ended_by)
 
 
 def _recognise(campaign: Campaign, arrival: Arrival, *, now: datetime) -> Annotator:

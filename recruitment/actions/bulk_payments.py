@@ -22,20 +22,18 @@ BATCH = 500
 """Payments in one transaction: their submissions are locked until it ends."""
 
 
-@queue_once()
 def approve_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """Approve every undecided submission whose visit is confirmed; return how many.
 
     Raise :class:`CannotPay` when nothing waits.
     """
-    approval = Payment(kind=Payment.Kind.APPROVAL, amount=campaign.reward, requested_by=by, requested_at=now)
-    number = _pay_all(campaign, to_approve(campaign), approval)
+    approval = {"kind": Payment.Kind.APPROVAL, "amount": campaign.reward}
+    number = _pay_all(campaign, to_approve(campaign), approval | {"requested_by": by, "requested_at": now})
     if not number:
         raise CannotPay(_("No confirmed submission waits for a decision."))
     return number
 
 
-@queue_once()
 def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
     """Pay what is missing to the study's hourly rate for approved work, once for each; return for how many.
 
@@ -49,9 +47,8 @@ def top_up_all(*, campaign: Campaign, by: User | None, now: datetime) -> int:
         "The work took longer than we expected. This bonus brings your pay to %(rate)s %(currency)s per hour."
     ) % {"rate": found.target, "currency": campaign.currency}
     waiting = to_top_up(campaign) if found.top_up else Submission.objects.none()
-    top_up = Payment(kind=Payment.Kind.TOP_UP, amount=found.top_up, reason=reason)
-    top_up.requested_by, top_up.requested_at = by, now
-    number = _pay_all(campaign, waiting, top_up)
+    top_up = {"kind": Payment.Kind.TOP_UP, "amount": found.top_up, "reason": reason}
+    number = _pay_all(campaign, waiting, top_up | {"requested_by": by, "requested_at": now})
     if not number:
         raise CannotPay(_("Nothing is owed: the work paid at least the study’s hourly rate."))
     return number
@@ -77,24 +74,23 @@ def retry_campaign(*, campaign: Campaign, by: User | None, now: datetime) -> int
     return number
 
 
-def _pay_all(campaign: Campaign, waiting: QuerySet[Submission], like: Payment) -> int:
+def _pay_all(campaign: Campaign, waiting: QuerySet[Submission], terms: dict[str, Any]) -> int:
     found = list(waiting.values_list("pk", flat=True))
     batches = [found[start : start + BATCH] for start in range(0, len(found), BATCH)]
-    return sum(_pay(campaign, waiting, batch, like) for batch in batches)
+    return sum(_pay(campaign, waiting, batch, terms) for batch in batches)
 
 
 @transaction.atomic
-def _pay(campaign: Campaign, waiting: QuerySet[Submission], batch: list[int], like: Payment) -> int:
-    same = ("kind", "amount", "reason", "requested_by", "requested_at")
-    values = {"currency": campaign.currency} | {name: getattr(like, name) for name in same}
+def _pay(campaign: Campaign, waiting: QuerySet[Submission], batch: list[int], terms: dict[str, Any]) -> int:
     payments = Payment.objects.bulk_create(
-        Payment(submission=work, **values) for work in _lock(waiting, batch)
+        Payment(submission=work, currency=campaign.currency, **terms) for work in _lock(waiting, batch)
     )
     if payments:
-        said: dict[str, Any] = {"by": like.requested_by, "now": like.requested_at}
-        record_payments(payments, Event.Type.PAYMENT_REQUESTED, note=like.reason, **said)
-        note = f"{like.kind} of {like.amount} {campaign.currency} for each of {len(payments)} submissions"
-        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, note=note, **said)
+        like, number = payments[0], len(payments)
+        by, now = like.requested_by, like.requested_at
+        record_payments(payments, Event.Type.PAYMENT_REQUESTED, by=by, now=now, note=like.reason)
+        note = f"{like.kind} of {like.amount} {like.currency} for each of {number} submissions"
+        record_change(campaign=campaign, type=Event.Type.CAMPAIGN_CHANGED, by=by, now=now, note=note)
         queue_soon(SEND_TASK, campaign.pk)
     return len(payments)
 

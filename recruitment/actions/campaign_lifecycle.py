@@ -97,15 +97,15 @@ def pause_without_stories(*, now: datetime) -> list[Campaign]:
         purpose=Campaign.Purpose.STORIES, study__state=Study.State.OPEN
     )
     changed = []
-    for found in campaigns.filter(Q(state=State.LIVE) | Q(state=State.PAUSED, waits_for_stories=True)):
-        is_live, has_story = found.state == State.LIVE, has_story_for_newcomers(found.study)
+    for campaign in campaigns.filter(Q(state=State.LIVE) | Q(state=State.PAUSED, waits_for_stories=True)):
+        is_live, has_story = campaign.state == State.LIVE, has_story_for_newcomers(campaign.study)
         if is_live and not has_story:
-            wanted = _request_state(
-                found, State.PAUSING, only_from=(State.LIVE,), by=None, now=now, waits_for_stories=True
+            pausing = _request_state(
+                campaign, State.PAUSING, only_from=(State.LIVE,), by=None, now=now, waits_for_stories=True
             )
-            changed.append(wanted)
+            changed.append(pausing)
         elif has_story and not is_live:
-            changed.append(extend_offer(campaign=found, only_from=(State.PAUSED,), by=None, now=now))
+            changed.append(extend_offer(campaign=campaign, only_from=(State.PAUSED,), by=None, now=now))
     return changed
 
 
@@ -148,7 +148,7 @@ def carry_out(*, campaign: Campaign, marketplace: Marketplace, now: datetime) ->
             if not nobody_else:
                 return campaign
             _take_step(_reload(campaign), marketplace, now=now)
-        campaign = _reload(campaign)  # after the lock is gone: who was turned away by it has come before
+        campaign = _reload(campaign)  # without the lock: a worker that it turned away has stored its request
     return campaign
 
 
@@ -230,7 +230,7 @@ def _create_posting(campaign: Campaign, posting: Posting, marketplace: Marketpla
 def _update_posting(campaign: Campaign, posting: Posting, marketplace: Marketplace, *, now: datetime) -> None:
     """Give an existing posting its seats and its time, and open it."""
     if has_one_posting(campaign):
-        # The token is that of this number of seats, and of no other.
+        # One token per number of seats.
         token = uuid5(posting.request_token, str(posting.seats))
         marketplace.widen(campaign.remote_id, posting.remote_id, seats=posting.seats, token=token)
     until = campaign.offered_until
@@ -318,9 +318,9 @@ def _store_remote_id(campaign: Campaign, name: str, value: str) -> None:
 @transaction.atomic
 def _mark_done(campaign: Campaign, state: Campaign.State, *, now: datetime) -> None:
     """Set the state that was wanted, unless something else is wanted by now."""
-    found = lock_campaign(campaign)
-    if found.state == campaign.state:
-        _set_state(found, state, by=None, now=now)
+    stored = lock_campaign(campaign)
+    if stored.state == campaign.state:
+        _set_state(stored, state, by=None, now=now)
 
 
 def _set_state(campaign: Campaign, state: Campaign.State, *, by: User | None, now: datetime) -> None:
@@ -347,8 +347,8 @@ def _reload(campaign: Campaign) -> Campaign:
 def check_state(campaign: Campaign, *states: Campaign.State) -> None:
     """Raise :class:`CannotRecruit` unless the campaign is in one of the states."""
     if campaign.state not in states:
-        told = _("This campaign is “%(state)s”, so that is not possible.")
-        raise CannotRecruit(told % {"state": campaign.get_state_display()})
+        message = _("This campaign is “%(state)s”, so that is not possible.")
+        raise CannotRecruit(message % {"state": campaign.get_state_display()})
 
 
 def lock_campaign(campaign: Campaign) -> Campaign:

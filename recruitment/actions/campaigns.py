@@ -29,9 +29,9 @@ def create_campaign(
 ) -> Campaign:
     """Draft a campaign; nothing is on the platform yet. Raise :class:`CannotRecruit` with every problem."""
     study = locked(study)
-    found = offers.problems_of(settings, study)
-    if found:
-        raise CannotRecruit("\n".join(found))
+    problems = offers.problems_of(settings, study)
+    if problems:
+        raise CannotRecruit("\n".join(problems))
     last = Campaign.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     values = _values(settings)
     if platform_named(settings.platform).needs_codes:
@@ -50,15 +50,15 @@ def change_campaign(
 ) -> Campaign:
     """Change a draft. Raise :class:`CannotRecruit`, also once anything has been asked of the platform."""
     campaign = lock_campaign(campaign)
-    found = offers.problems_of(settings, campaign.study)
+    problems = offers.problems_of(settings, campaign.study)
     if campaign.state != State.DRAFT:
-        found = [
+        problems = [
             _("This campaign is already on the platform and cannot be changed. Create another campaign.")
         ]
     elif (campaign.platform, campaign.purpose) != (settings.platform, settings.purpose):
-        found = [_("You cannot change a campaign’s platform or purpose. Create another campaign.")]
-    if found:
-        raise CannotRecruit("\n".join(found))
+        problems = [_("You cannot change a campaign’s platform or purpose. Create another campaign.")]
+    if problems:
+        raise CannotRecruit("\n".join(problems))
     for name, value in _values(settings).items():
         setattr(campaign, name, value)
     campaign.save()
@@ -104,8 +104,8 @@ def start_campaign(
     offer = offers.offer_of(campaign)
     estimate = marketplace.estimate(offer)
     if estimate.currency != campaign.currency:
-        told = _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
-        raise CannotRecruit(told % {"theirs": estimate.currency, "ours": campaign.currency})
+        message = _("The account pays in %(theirs)s, the campaign says %(ours)s. Nothing was created.")
+        raise CannotRecruit(message % {"theirs": estimate.currency, "ours": campaign.currency})
     _check_balance(marketplace, estimate.total, estimate.currency)
     until = now + timedelta(days=campaign.days_open) if platform_of(campaign).ends_offers else None
     return _plan_postings(campaign, offer, estimate.total, until, by=by, now=now)
@@ -148,12 +148,12 @@ def add_seats(
     does not hold them, for what cannot be added, unless people can come, or when others have been added
     meanwhile; and the errors of ``recruitment.marketplace``.
     """
-    found = offers.problems_of_more(campaign, more)
-    if found:
-        raise CannotRecruit("\n".join(found))
+    problems = offers.problems_of_more(campaign, more)
+    if problems:
+        raise CannotRecruit("\n".join(problems))
     if campaign.seats != offered:
-        told = _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
-        raise CannotRecruit(told % {"seats": campaign.seats})
+        message = _("This page is out of date: the campaign now offers %(seats)s places. Nothing was added.")
+        raise CannotRecruit(message % {"seats": campaign.seats})
     priced = offers.offer_of(campaign)
     cost = cost_of_seats(campaign, marketplace, more)
     _check_balance(marketplace, cost, campaign.currency)
@@ -188,8 +188,10 @@ def _want_postings(campaign: Campaign, offer: Offer, *, after: int) -> None:
 def _check_balance(marketplace: Marketplace, cost: Decimal, currency: str) -> None:
     balance = marketplace.balance()
     if balance is not None and balance < cost:
-        told = _("This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created.")
-        raise CannotRecruit(told % {"total": cost, "currency": currency, "balance": balance})
+        message = _(
+            "This costs %(total)s %(currency)s, and the account holds %(balance)s. Nothing was created."
+        )
+        raise CannotRecruit(message % {"total": cost, "currency": currency, "balance": balance})
 
 
 def _check_unchanged(campaign: Campaign, priced: Offer) -> None:

@@ -44,12 +44,12 @@ def grant(*, campaign: Campaign, annotator: Annotator, kind: Group, now: datetim
 
 
 @transaction.atomic
-def leave(*, wanted: Grant, now: datetime) -> bool:
+def leave(*, membership: Grant, now: datetime) -> bool:
     """Have a person taken out of the group. Return True if that changed anything."""
-    standing = Grant.objects.filter(pk=wanted.pk).exclude(state__in=OUT)
+    standing = Grant.objects.filter(pk=membership.pk).exclude(state__in=OUT)
     taken = standing.update(**_reset_to(State.LEAVING, now=now))
     if taken:
-        queue_soon(SEND_TASK, wanted.campaign_id)
+        queue_soon(SEND_TASK, membership.campaign_id)
     return bool(taken)
 
 
@@ -57,16 +57,16 @@ def leave(*, wanted: Grant, now: datetime) -> bool:
 def set_membership(
     *, campaign: Campaign, annotator: Annotator, kind: Group, is_member: bool, by: User | None, now: datetime
 ) -> Grant:
-    """Put a person into the study's group of this kind, or take them out, on a researcher's word.
+    """Put a person into the study's group of this kind, or take them out, by a researcher's decision.
 
     No comparison does otherwise after that. Raise :class:`CannotRecruit` if the campaign has no such group.
     """
     if not _group(campaign, kind):
         raise CannotRecruit(_("This campaign has no such group on its platform."))
     new = {"campaign": campaign, "requested_at": now}
-    wanted, _made = Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
+    membership, _made = Grant.objects.get_or_create(**_key(campaign, annotator.pk, kind), defaults=new)
     state = State.REQUESTED if is_member else State.LEAVING
-    Grant.objects.filter(pk=wanted.pk).update(set_manually=True, **_reset_to(state, now=now))
+    Grant.objects.filter(pk=membership.pk).update(set_manually=True, **_reset_to(state, now=now))
     annotation_actions.record_event(
         study=campaign.study,
         type=Event.Type.PLATFORM_SYNCED,
@@ -77,8 +77,8 @@ def set_membership(
         note="put in" if is_member else "taken out",
     )
     queue_soon(SEND_TASK, campaign.pk)
-    wanted.refresh_from_db()
-    return wanted
+    membership.refresh_from_db()
+    return membership
 
 
 @transaction.atomic
@@ -128,8 +128,8 @@ def reset_for_retake(
         study=enrollment.study_id, annotator=enrollment.annotator_id, kind=Group.QUALIFIED
     )
     theirs.update(set_manually=False)  # who passes again belongs to it again, whatever was decided before
-    for wanted in theirs:
-        leave(wanted=wanted, now=now)
+    for membership in theirs:
+        leave(membership=membership, now=now)
 
 
 def update_groups(*, now: datetime) -> int:
@@ -151,10 +151,12 @@ def _update_group(study: Study, *, now: datetime) -> int:
     done = done_with_stories(study).values("annotator")
     leaving = list(by_rule.filter(state__in=[State.REQUESTED, State.DONE], annotator__in=done))
     coming, joining = list(by_rule.filter(state__in=OUT).exclude(annotator__in=done)), list(to_join(study))
-    for wanted in leaving:
-        leave(wanted=wanted, now=now)
-    for wanted in coming:
-        grant(campaign=wanted.campaign, annotator=wanted.annotator, kind=Group(wanted.kind), now=now)
+    for membership in leaving:
+        leave(membership=membership, now=now)
+    for membership in coming:
+        grant(
+            campaign=membership.campaign, annotator=membership.annotator, kind=Group(membership.kind), now=now
+        )
     for visit in joining:
         assert visit.campaign is not None  # a test is taken in a visit for a campaign
         annotator = visit.enrollment.annotator
@@ -163,32 +165,32 @@ def _update_group(study: Study, *, now: datetime) -> int:
 
 
 def send_grant(*, grant_id: int, marketplace: Marketplace, now: datetime) -> Grant | None:
-    """Put the person into the group there, or take them out; None when that is done. Twice does it once.
+    """Send a membership change to the platform. Return None if there is nothing to send. Safe to repeat.
 
     Raise ``Unreachable`` when the platform did not answer; it is then sent again later, as it is, less and
     less often, while the account's credentials are not accepted.
     """
     waiting = Grant.objects.due(now=now).filter(pk=grant_id)
     waiting.update(tries=F("tries") + 1)
-    wanted = waiting.select_related("campaign").first()
-    if wanted is None:
+    membership = waiting.select_related("campaign").first()
+    if membership is None:
         return None
-    person = platform_id_of(wanted)
+    person = platform_id_of(membership)
     if not person:
-        return _settle(wanted, State.FAILED, "This participant had their personal data deleted.", now=now)
-    leaves = wanted.state == State.LEAVING
+        return _settle(membership, State.FAILED, "This participant had their personal data deleted.", now=now)
+    leaves = membership.state == State.LEAVING
     carry_out = marketplace.remove_from_group if leaves else marketplace.add_to_group
     try:
-        carry_out(_group(wanted.campaign, Group(wanted.kind)), person)
+        carry_out(_group(membership.campaign, Group(membership.kind)), person)
     except Unreachable:
         raise
     except ACCOUNT_PROBLEMS as error:
-        since = wanted.waits_since
+        since = membership.waits_since
         later = next_try(since, now=now)
-        return _store(wanted, problem=str(error), next_try_at=later, waits_since=since or now)
+        return _store(membership, problem=str(error), next_try_at=later, waits_since=since or now)
     except MarketplaceError as error:
-        return _settle(wanted, State.FAILED, str(error), now=now)
-    return _settle(wanted, State.LEFT if leaves else State.DONE, "", now=now)
+        return _settle(membership, State.FAILED, str(error), now=now)
+    return _settle(membership, State.LEFT if leaves else State.DONE, "", now=now)
 
 
 @transaction.atomic
@@ -222,16 +224,16 @@ def _reset_to(state: Grant.State, *, now: datetime) -> dict[str, Any]:
     return fresh | {"state": state, "requested_at": now}
 
 
-def _settle(wanted: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
-    return _store(wanted, state=state, problem=problem, settled_at=now, next_try_at=None)
+def _settle(membership: Grant, state: Grant.State, problem: str, *, now: datetime) -> Grant:
+    return _store(membership, state=state, problem=problem, settled_at=now, next_try_at=None)
 
 
 @transaction.atomic
-def _store(wanted: Grant, **changes: Any) -> Grant:
+def _store(membership: Grant, **changes: Any) -> Grant:
     """Store the platform's answer, unless the opposite was requested meanwhile: then that is sent."""
-    Grant.objects.filter(pk=wanted.pk, state=wanted.state).update(**changes)
-    wanted.refresh_from_db()
-    return wanted
+    Grant.objects.filter(pk=membership.pk, state=membership.state).update(**changes)
+    membership.refresh_from_db()
+    return membership
 
 
 def _group(campaign: Campaign, kind: Group) -> str:

@@ -69,14 +69,14 @@ def _check(
 ) -> None:
     since = sum(before.get(pk, Decimal(0)) != known for pk, known in seen.items() if pk in amounts)
     if since:
-        told = ngettext(
+        message = ngettext(
             "A payment to %(number)s participant was recorded after you downloaded this table. "
             "Download it again.",
             "Payments to %(number)s participants were recorded after you downloaded this table. "
             "Download it again.",
             since,
         ) % {"number": since}
-        raise CannotPay(told)
+        raise CannotPay(message)
     for pk, amount in amounts.items():
         if not amount or amount != amount.quantize(CENT):
             raise CannotPay(

@@ -77,10 +77,8 @@ def confirm_address(*, identity_id: int, now: datetime) -> PlatformIdentity:
 def ask_for_links(*, address: str) -> None:
     """Mail an address its personal links. Known and unknown addresses take the same time.
 
-    Raise :class:`WrongState` and :class:`NotQueued`.
+    Raise :class:`NotQueued`.
     """
-    if not settings.SENDS_MAIL:
-        raise WrongState(_("This site sends no mail."))
     owners = PlatformIdentity.objects.filter(  # one live, one in rehearsals
         platform=queries.EMAIL, person=address.strip().lower(), confirmed_at__isnull=False
     ).order_by("pk")
@@ -142,11 +140,11 @@ def _invite_by_mail(
 ) -> Enrollment:
     enrollment = annotation_actions.enroll(study=study, annotator=annotator, now=now, by=by)
     if enrollment.state in (Enrollment.State.WITHDRAWN, Enrollment.State.DECLINED):
-        told = _(
+        message = _(
             "“%(value)s” declined or left this study (%(state)s), so we send no mail there. Nobody was "
             "invited."
         ) % {"value": address, "state": enrollment.get_state_display()}
-        raise WrongState(told)
+        raise WrongState(message)
     identity = queries.confirmed_address_of(enrollment)
     assert identity is not None  # recognised by it, and locked
     _record([enrollment], Event.Type.ADDRESS_CONFIRMED, by=by, now=now, note="given with the invitation")

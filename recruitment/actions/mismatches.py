@@ -158,7 +158,7 @@ def pay_for_mismatch(
 
 @transaction.atomic
 def _accept(*, visit: Visit, work: Submission | None, by: User | None, now: datetime) -> None:
-    """Let the votes of a visit count on a researcher's word, which no comparison takes back.
+    """Count the votes of a visit by a researcher's decision, which no comparison reverts.
 
     Its rows must be locked. Raise :class:`WrongState` for work that was rejected.
     """

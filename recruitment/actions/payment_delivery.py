@@ -1,8 +1,8 @@
 """Have a platform carry out recorded payments: one worker at a time, outside of any transaction.
 
 A worker that dies on the way leaves the row as being sent, and it is sent again with the same token, after a
-look at what has happened. What says nothing of the work itself (no answer, credentials that are not accepted,
-too little money) leaves the payment waiting; only what the platform refuses about this work is final.
+look at what has happened. A payment waits if the problem is not the work (no answer, rejected credentials,
+too little money). Only a refusal of this work is final.
 """
 
 import logging
@@ -33,7 +33,6 @@ from recruitment.marketplace import (
     Unreachable,
 )
 from recruitment.models import Campaign, Grant, Payment, Submission, Visit
-from recruitment.platforms import platform_of
 from recruitment.queries import platform_id_of
 from recruitment.queue import LONGEST_PAUSE, SEND, next_try
 from tomannot import clock
@@ -52,7 +51,7 @@ SHOWN_WITHIN = timedelta(days=1)
 """Give up after this time without the platform showing the submission, which it has listed before."""
 BONUSES = (Kind.BONUS, Kind.TOP_UP)
 MOST_SECONDS = 240.0
-"""After this the others of the queue have their turn."""
+"""Longest run for one campaign; then other campaigns have their turn."""
 LEAST_IN_BULK, MOST_IN_BULK = 10, 1000
 """Approvals that one request asks for, on a platform that takes several."""
 Row = tuple[type[Payment] | type[Grant], int]
@@ -119,8 +118,6 @@ def _due_of(campaign: Campaign) -> list[Row]:
 
 def _approve_in_bulk(campaign: Campaign, marketplace: Marketplace) -> None:
     """Ask for many new approvals at once, on a platform that takes that; each is then sent by itself."""
-    if not platform_of(campaign).approves_in_bulk:
-        return
     new = Payment.objects.due(now=clock.now()).filter(
         submission__campaign=campaign,
         submission__status=Submission.Status.SUBMITTED,
@@ -201,10 +198,10 @@ def person_of(submission: Submission) -> str:
     """Return the platform's id of the submission's person. Raise ``Refused`` if they are forgotten."""
     person = platform_id_of(submission)
     if not person:
-        told = _(
+        message = _(
             "This participant had their personal data deleted, so you can decide this only on the platform."
         )
-        raise Refused(told)
+        raise Refused(message)
     return person
 
 
@@ -277,9 +274,10 @@ def _give_back(
     next_try_at: datetime | None = None,
     waits_since: datetime | None = None,
 ) -> Payment:
-    """Let it be sent again: as for the first time, if the platform certainly did not do it.
+    """Return the payment to the queue.
 
-    That it was not done this time says nothing about an earlier one of which nobody knows what came of it.
+    If the platform certainly did not carry it out, and no earlier try may have, the next try counts as the
+    first.
     """
     changes: dict[str, Any] = {"sending_until": None, "problem": str(error)}
     changes |= {"next_try_at": next_try_at, "waits_since": waits_since}

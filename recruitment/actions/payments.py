@@ -65,7 +65,7 @@ def request_payment(*, payment: Payment, waits: timedelta | None = None) -> Paym
 
 
 def record_done(*, payment: Payment, note: str) -> Payment:
-    """Record a payment that is never sent, since it was made without us or in another way."""
+    """Record a payment that is never sent, since it was made without us or outside the platform."""
     payment.currency = payment.submission.campaign.currency
     payment.state, payment.settled_at = Payment.State.DONE, payment.requested_at
     payment.save(force_insert=True)
@@ -166,8 +166,8 @@ def overturn_rejection(
 
     ``votes_count``: once the platform has carried it out, its votes count again as far as their slots are
     free, and a person who passed the test in it belongs to the group again. Return the payment that there is
-    if asked again. Raise :class:`CannotPay` for work that is not rejected, or that was paid in another way
-    when the platform had refused to overturn it.
+    if asked again. Raise :class:`CannotPay` for work that is not rejected, or that was paid outside the
+    platform when that had refused to overturn it.
     """
     submission = lock_with_person(submission)
     known = submission.payments.filter(kind=Kind.OVERTURN).exclude(state=State.FAILED).first()
@@ -176,11 +176,11 @@ def overturn_rejection(
     if submission.status != Status.REJECTED:
         raise CannotPay(_("Only a rejection that the platform has carried out can be overturned."))
     if queries.overturned_outside([submission.pk]).exists():
-        told = _(
+        message = _(
             "This submission was already paid outside the platform. Overturning the rejection would "
             "pay it twice."
         )
-        raise CannotPay(told)
+        raise CannotPay(message)
     reward = submission.campaign.reward
     payment = _new(submission, Kind.OVERTURN, reward, by=by, now=now, votes_count=votes_count)
     return request_payment(payment=payment)
@@ -203,9 +203,8 @@ def give_bonus(
 
     Work that can never be approved, because it was returned or ran out of time there, can have a bonus for
     what was done of it. ``pays_for``: other work of the person that this pays, since the platform does not
-    list it. ``repeats``: the refused one that this asks for anew. ``token`` is that of the form in which it
-    was asked for, which asks for one bonus, however often it is sent: asked again, gives the payment that
-    there is.
+    list it. ``repeats``: the refused payment that this one retries. ``token``: the form's idempotency token;
+    a second request with it returns the existing payment.
 
     Raise :class:`CannotPay` for an amount that is no whole number of cents above zero, without a reason, for
     work that waits for a decision or was rejected, in place of work that is paid already, for a second
@@ -215,8 +214,10 @@ def give_bonus(
     asked = Payment.objects.filter(request_token=token).first() if token else None
     if asked:
         if (asked.submission_id, asked.amount, asked.reason) != (submission.pk, amount, reason.strip()):
-            told = _("This form has already requested a bonus of %(amount)s %(currency)s. Reload the page.")
-            raise CannotPay(told % {"amount": asked.amount, "currency": asked.currency})
+            message = _(
+                "This form has already requested a bonus of %(amount)s %(currency)s. Reload the page."
+            )
+            raise CannotPay(message % {"amount": asked.amount, "currency": asked.currency})
         return asked
     _check_amount(amount)
     if not reason.strip():
@@ -298,17 +299,17 @@ def retry_payment(*, payment: Payment, by: User | None, now: datetime) -> Paymen
 
 @transaction.atomic
 def record_external_payment(*, payment: Payment, reason: str, by: User, now: datetime) -> Payment:
-    """Write down that what the platform refused to pay was paid in another way, and how.
+    """Record that a payment which the platform refused was made outside it, and how.
 
     Raise :class:`CannotPay` for what was not refused, has been asked for again, or pays nothing.
     """
     submission = lock_submission(payment.submission)
     refused = Payment.objects.filter(pk=payment.pk).exclude(kind=Payment.Kind.REJECTION).retryable().first()
     if refused is None:
-        told = _(
+        message = _(
             "You can record an outside payment only for a payment that the platform refused, and only once."
         )
-        raise CannotPay(told)
+        raise CannotPay(message)
     return record_outside(submission, refused.amount, reason, repeats=refused, by=by, now=now)
 
 
@@ -321,7 +322,7 @@ def record_outside(
     by: User,
     now: datetime,
 ) -> Payment:
-    """Record that work was paid in another way than by its platform, and how. Its row must be locked."""
+    """Record that work was paid outside its platform, and how. Its row must be locked."""
     _check_amount(amount)
     if not reason.strip():
         raise CannotPay(_("Say how the participant was paid, and why not through the platform."))
@@ -350,8 +351,8 @@ def _decision(submission: Submission) -> Payment | None:
 
 def _check_handed_in(submission: Submission) -> None:
     if submission.status not in (Status.SUBMITTED, Status.APPROVED, Status.REJECTED):
-        told = _("This submission is %(status)s on the platform, so you cannot decide it.")
-        raise CannotPay(told % {"status": submission.get_status_display()})
+        message = _("This submission is %(status)s on the platform, so you cannot decide it.")
+        raise CannotPay(message % {"status": submission.get_status_display()})
 
 
 def _check_amount(amount: Decimal) -> None:

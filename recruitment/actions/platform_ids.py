@@ -19,7 +19,7 @@ from recruitment.queries import platform_id_of
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """A person to whom an id leads, with their submissions and the visits that the platform does not list."""
 
     annotator: Annotator
@@ -29,7 +29,7 @@ class Found:
 
 
 @transaction.atomic
-def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Found]:
+def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Match]:
     """Find people of the study by a platform's id of a person, an assignment or a submission.
 
     Mechanical Turk gives the id of work that was returned to the next worker, so there may be several.
@@ -50,15 +50,15 @@ def look_up(*, study: Study, remote_id: str, by: User, now: datetime) -> list[Fo
         ),
         *Enrollment.objects.filter(study=study, annotator__in=people).values_list("annotator", flat=True),
     }
-    found = []
+    matches = []
     for annotator in Annotator.objects.filter(pk__in=about).order_by("pk"):
         enrollment = Enrollment.objects.filter(study=study, annotator=annotator).first()
         theirs = works.filter(annotator=annotator).select_related("campaign").order_by("-pk")
         unlisted = visits.filter(enrollment__annotator=annotator, submission=None)
         unlisted = unlisted.select_related("campaign", "session").order_by("-pk")
-        found.append(Found(annotator, enrollment, list(theirs), list(unlisted)))
+        matches.append(Match(annotator, enrollment, list(theirs), list(unlisted)))
         _record(study, enrollment, "found by an id of the platform", by=by, now=now)
-    return found
+    return matches
 
 
 @transaction.atomic

@@ -15,7 +15,6 @@ from django.db.models import Q
 
 from accounts.actions import AskedToBeForgotten, recognise
 from accounts.models import Annotator, PlatformIdentity
-from annotation import actions as annotation_actions
 from annotation.models import Event
 from recruitment.actions.campaign_lifecycle import limit_concurrency, record_change
 from recruitment.actions.mismatches import settle_mismatch
@@ -112,22 +111,22 @@ class Comparison:
         campaign, now = self.campaign, self.now
         made = list(campaign.postings.filter(state=Posting.State.MADE).values_list("remote_id", flat=True))
         if campaign.state == Campaign.State.LIVE and made:
-            with self.going_on(f"offer of campaign {campaign.pk}"):
+            with self.collecting_errors(f"offer of campaign {campaign.pk}"):
                 found = self.marketplace.on_offer(campaign.remote_id, made)
                 record_availability(campaign=campaign, found=found, now=now)
                 limit_concurrency(campaign=campaign, marketplace=self.marketplace)
         if self.compare_each(queries.postings_to_ask(campaign, now=now)):
             self.compare_others()
         for submission_id in list(queries.submissions_without_visit(campaign).values_list("pk", flat=True)):
-            with self.going_on(f"submission {submission_id}"):
+            with self.collecting_errors(f"submission {submission_id}"):
                 self.taken.update(settle_without_visit(submission_id=submission_id, now=now))
         for mismatch in queries.resolved_mismatches(campaign).select_related("campaign__study"):
-            with self.going_on(f"mismatch {mismatch.pk}"):
+            with self.collecting_errors(f"mismatch {mismatch.pk}"):
                 settle_mismatch(mismatch=mismatch, how=ANSWERED, by=None, now=now)
         _record_sync(campaign, self.taken, now=now)
 
     @contextmanager
-    def going_on(self, what: str) -> Iterator[None]:
+    def collecting_errors(self, what: str) -> Iterator[None]:
         """Log errors in this block, and keep them to be raised at the end."""
         try:
             yield
@@ -142,7 +141,7 @@ class Comparison:
     def compare_each(self, postings: Iterable[Posting]) -> bool:
         """Compare postings until the time is up. Return True if there is time left."""
         for posting in postings:
-            with self.going_on(f"posting {posting.pk}"):
+            with self.collecting_errors(f"posting {posting.pk}"):
                 self.compare(posting)
             if time.monotonic() > self.end:
                 return False
@@ -156,20 +155,20 @@ class Comparison:
         campaign, now, failed_before = self.campaign, self.now, len(self.errors)
         listed = self.marketplace.work(campaign.remote_id, posting.remote_id)
         for work in queries.unrecorded(campaign, listed):
-            with self.going_on(f"work in posting {posting.pk}"):
+            with self.collecting_errors(f"work in posting {posting.pk}"):
                 record_submission(campaign=campaign, work=work, now=now)
         polls = polls_of(posting.synced_at, now) if len(self.errors) == failed_before else []
         if now in polls:
             _record_request(posting, now=now)
         for visit_id in queries.visits_to_settle(campaign, posting):
-            with self.going_on(f"visit {visit_id}"):
+            with self.collecting_errors(f"visit {visit_id}"):
                 self.taken.update(settle_visit(visit_id=visit_id, polls=polls, now=now))
 
     def compare_others(self) -> None:
-        """Compare the postings with work that nobody came here for, or of somebody given up."""
+        """Compare postings whose submissions have no visit here, or a doubted one."""
         others = {one.remote_id: one for one in queries.other_postings(self.campaign, now=self.now)}
         worth = set(others)
-        with self.going_on(f"postings of campaign {self.campaign.pk}"):
+        with self.collecting_errors(f"postings of campaign {self.campaign.pk}"):
             worth = set(self.marketplace.worth_asking(self.campaign.remote_id, list(others)))
         for remote_id, posting in others.items():
             if remote_id not in worth:
@@ -235,14 +234,11 @@ def _record_sync(campaign: Campaign, taken: Counter[str], *, now: datetime) -> N
     Campaign.objects.filter(pk=campaign.pk).update(synced_at=now)
     if taken:
         done = ", ".join(f"{step} {count}" for step, count in sorted(taken.items()))
-        study, subject = campaign.study, f"campaign {campaign.number}"
-        annotation_actions.record_event(
-            study=study, type=Event.Type.PLATFORM_SYNCED, now=now, subject=subject, note=done
-        )
+        record_change(campaign=campaign, type=Event.Type.PLATFORM_SYNCED, by=None, now=now, note=done)
 
 
 def _annotator_of(campaign: Campaign, work: Work, *, now: datetime) -> Annotator | None:
-    """Return whose work it is. A person who has been forgotten is known by nothing but the work itself."""
+    """Return the submission's annotator; one whose data were deleted is known by the submission alone."""
     try:
         return recognise(
             platform=PlatformIdentity.Platform(campaign.platform),
@@ -268,6 +264,6 @@ def _is_stale(known: Status, said: Status) -> bool:
     """Return True if the platform's answer is older than what it has said already."""
     if said in (Status.ACTIVE, Status.UNKNOWN):
         return known not in (Status.ACTIVE, Status.UNKNOWN)
-    if said == Status.REJECTED:  # what is paid is never taken back
+    if said == Status.REJECTED:  # a payment is never reverted
         return known == Status.APPROVED
     return said == Status.SUBMITTED and known in (Status.APPROVED, Status.REJECTED)

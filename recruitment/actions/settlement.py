@@ -110,8 +110,8 @@ def take_step(
         if submission and submission.status in HANDED_IN:  # the platform names the person
             annotation_actions.confirm_identity(session=session)
         unfinished = grants_of(campaign, person.annotator_id, Group.INCOMPLETE).filter(set_manually=False)
-        for wanted in unfinished:
-            leave(wanted=wanted, now=now)
+        for membership in unfinished:
+            leave(membership=membership, now=now)
         if not queries.local_visit(visit).is_partial:
             Visit.objects.filter(pk=visit.pk).update(ended_by="")
         return annotation_actions.confirm_session(session=session, by=by, now=now)
@@ -139,8 +139,8 @@ def _record_unfinished(
 
 def _grant(campaign: Campaign, person: Enrollment, kind: Group, *, now: datetime) -> bool:
     had = grants_of(campaign, person.annotator_id, kind).exists()
-    wanted = grant(campaign=campaign, annotator=person.annotator, kind=kind, now=now)
-    return wanted is not None and not had
+    membership = grant(campaign=campaign, annotator=person.annotator, kind=kind, now=now)
+    return membership is not None and not had
 
 
 def _flag(

@@ -151,7 +151,7 @@ class PaymentQuerySet(OutboxQuerySet["Payment"]):
     """
 
     def deciding(self) -> Self:
-        """Return what stops automatic decisions: also refused ones, and payments made in another way.
+        """Return what stops automatic decisions: also refused ones, and payments outside the platform.
 
         That is a bonus for other work as well, unless the platform refused it: it decides ``pays_for``.
         """
@@ -177,8 +177,8 @@ class PaymentQuerySet(OutboxQuerySet["Payment"]):
     def answering(self) -> Self:
         """Return decisions after which a submission waits for no other; also refused approvals, to retry.
 
-        One whose rejection was withdrawn or refused waits again. One that was paid in another way waits, too,
-        if it is handed in afterwards: the platform still asks for a decision.
+        One whose rejection was withdrawn or refused waits again. One that was paid outside the platform
+        waits, too, if it is handed in afterwards: the platform still asks for a decision.
         """
         decisions = self.filter(kind__in=["approval", "rejection"])
         return decisions.exclude(kind="rejection", state__in=["failed", "withdrawn"])
@@ -218,7 +218,7 @@ class GrantQuerySet(OutboxQuerySet["Grant"]):
     """Memberships by what may become of them."""
 
     def unsettled(self) -> Self:
-        """Return the memberships that are to be sent or taken back."""
+        """Return the memberships to be sent or removed."""
         return self.filter(state__in=(Grant.State.REQUESTED, Grant.State.LEAVING))
 
     def refused(self) -> Self:
@@ -231,7 +231,7 @@ class Payment(models.Model):
 
     It is written before the platform is asked, with the token under which the platform (or, where it has
     no tokens, a look at what it has done) knows a repetition. Amounts never change; a failed one stays.
-    What a researcher paid somebody in another way, because the platform could not, is written and not sent;
+    What a researcher paid somebody outside the platform, because that could not, is written and not sent;
     so is the reward that the platform itself paid.
     """
 
@@ -241,14 +241,14 @@ class Payment(models.Model):
         OVERTURN = "overturn", _("rejection overturned")
         BONUS = "bonus", _("bonus")
         TOP_UP = "top_up", _("top-up to the hourly rate")
-        OUTSIDE = "outside", _("paid in another way")
+        OUTSIDE = "outside", _("paid outside the platform")
 
     class State(models.TextChoices):
         REQUESTED = "requested", _("to be sent")
         SENDING = "sending", _("sent, not answered yet")
         DONE = "done", _("done")
         FAILED = "failed", _("not carried out")
-        WITHDRAWN = "withdrawn", _("taken back")
+        WITHDRAWN = "withdrawn", _("undone")
 
     UNSETTLED = (State.REQUESTED, State.SENDING)
 
@@ -264,7 +264,7 @@ class Payment(models.Model):
         null=True,
         blank=True,
         related_name="repeated_by",
-        help_text=_("What the platform refused, and this asks for anew or says to be paid in another way."),
+        help_text=_("The refused payment that this one retries, or records as paid outside the platform."),
     )
     kind = models.CharField(max_length=10, choices=Kind)
     state = models.CharField(max_length=10, choices=State, default=State.REQUESTED)
@@ -354,8 +354,8 @@ class Grant(models.Model):
         REQUESTED = "requested", _("to be sent")
         DONE = "done", _("done")
         FAILED = "failed", _("refused by the platform")
-        LEAVING = "leaving", _("to be taken back")
-        LEFT = "left", _("taken back")
+        LEAVING = "leaving", _("to be removed")
+        LEFT = "left", _("removed")
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
     campaign = models.ForeignKey(

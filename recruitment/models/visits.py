@@ -253,9 +253,9 @@ class Visit(models.Model):
 
 
 class LinkPayment(models.Model):
-    """A payment outside any platform to a person who came by no campaign, on a researcher's word.
+    """A payment outside any platform to a person who came by no campaign, as a researcher recorded it.
 
-    Entries are never edited: one of a negative amount takes back what was noted by mistake.
+    Entries are never edited: one of a negative amount reverts what was recorded by mistake.
     """
 
     enrollment = models.ForeignKey(Enrollment, on_delete=models.PROTECT, related_name="link_payments")

@@ -45,7 +45,7 @@ def submit_address(submit_to: str) -> str:
 
 
 def _only(parameters: Mapping[str, Sequence[str]], name: str) -> str:
-    """Return the one value of a parameter; what is given twice means two things, and so nothing."""
+    """Return a parameter's value, or "" if it is missing or repeated."""
     values = parameters.get(name, ())
     return values[0] if len(values) == 1 else ""
 

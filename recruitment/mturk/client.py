@@ -144,7 +144,7 @@ class Api:
             raise NotConfigured(_("Mechanical Turk needs an AWS access key; see docs/mechanical-turk.md."))
         if is_of_the_other(endpoint, environment):
             raise NotConfigured(
-                _("%s is of the other environment: the sandbox is for rehearsals only.") % endpoint
+                _("%s belongs to the other environment: only test runs use the sandbox.") % endpoint
             )
         core = botocore.session.Session()
         core.register_component("data_loader", SERVICE_MODELS)
@@ -185,7 +185,7 @@ class Api:
         except ClientError as error:
             raise error_of(operation, error.response) from None  # the original names workers
         except ParamValidationError as error:
-            raise Refused(str(error), code="ParamValidation") from error
+            raise Refused(str(error)) from error
         except BotoCoreError as error:
             values = {"operation": operation, "problem": type(error).__name__}
             message = _("Mechanical Turk did not answer to %(operation)s (%(problem)s).") % values

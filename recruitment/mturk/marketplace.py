@@ -60,9 +60,6 @@ def name_of(group: Group, reference: str) -> str:
     return f"tomannot {reference} {group}"
 
 
-MOST_DAYS_TO_REVIEW, MOST_DAYS_OPEN = 30, 365
-
-
 class MechanicalTurk(Review, Marketplace):
     """A requester's account, by its AWS access key. Raise ``NotConfigured`` without one.
 
@@ -98,8 +95,10 @@ class MechanicalTurk(Review, Marketplace):
         wanted = hit_type_of(offer, self.environment)
         kind = str(self._api.call("CreateHITType", **wanted)["HITTypeId"])
         if self._topic:
-            told = specification(self._topic)
-            self._api.call("UpdateNotificationSettings", HITTypeId=kind, Notification=told, Active=True)
+            notification = specification(self._topic)
+            self._api.call(
+                "UpdateNotificationSettings", HITTypeId=kind, Notification=notification, Active=True
+            )
         return kind
 
     def _check(self, offer: Offer) -> None:
@@ -109,10 +108,6 @@ class MechanicalTurk(Review, Marketplace):
         if self._is_amazons and urlsplit(offer.entry_url).scheme != "https":
             message = _("Mechanical Turk shows only pages with https: PUBLIC_URL must begin with https://.")
             raise Refused(message)
-        if offer.days_to_review > MOST_DAYS_TO_REVIEW:
-            raise Refused(_("Mechanical Turk pays by itself after at most %s days.") % MOST_DAYS_TO_REVIEW)
-        if not 1 <= offer.days_open <= MOST_DAYS_OPEN:
-            raise Refused(_("Mechanical Turk offers work for 1 to %s days.") % MOST_DAYS_OPEN)
 
     # -- HITs
 

@@ -52,7 +52,7 @@ class MechanicalTurkPlatform(Platform):
     overturning_note = gettext_lazy(
         "Mechanical Turk overturns a rejection for 30 days after the work was handed in."
     )
-    bonus_fee_note = gettext_lazy("Mechanical Turk takes a fifth on top, one cent at least.")
+    bonus_fee_note = gettext_lazy("Mechanical Turk adds a fee of 20 %, at least one cent.")
 
     def bonus_fee(self, amount: Decimal) -> Decimal | None:
         return bonus_fee(amount)
@@ -69,10 +69,11 @@ class MechanicalTurkPlatform(Platform):
         is_live_place = site_of(account["endpoint"]) == site_of(live["endpoint"])
         is_paid = is_live_place and not is_amazon(live["endpoint"]) and account["key_id"] == live["key_id"]
         if environment == Environment.REHEARSAL and is_paid:
-            told = _(
-                "%s is the live one: a rehearsal would spend its money. Use a key or an endpoint of its own."
+            message = _(
+                "%s is the live account’s: a test run would spend its money. Use a key or an endpoint of "
+                "its own."
             )
-            raise NotConfigured(told % "MTURK_REHEARSAL_ACCESS_KEY_ID")
+            raise NotConfigured(message % "MTURK_REHEARSAL_ACCESS_KEY_ID")
         return MechanicalTurk(
             environment=environment,
             key_id=account["key_id"],
@@ -102,11 +103,11 @@ class MechanicalTurkPlatform(Platform):
     def problems_of(self, terms: Terms) -> list[str]:
         found = []
         if terms.approved_percent and not terms.approved_work:
-            told = _(
+            message = _(
                 "Mechanical Turk counted people with fewer than 100 submissions as approved at 100 %: "
                 "ask for a number of approved submissions as well."
             )
-            found.append(told)
+            found.append(message)
         if len(terms.countries) > MOST_COUNTRIES:
             found.append(_("Mechanical Turk takes at most %s countries.") % MOST_COUNTRIES)
         return found

@@ -118,8 +118,8 @@ class Review:
         if work is None:
             raise NotShown(_("Mechanical Turk does not show this work, or not yet."))
         if work.person != person:
-            told = _("Mechanical Turk lists this submission for another participant.")
-            raise Refused(told, code="OtherWorker")
+            message = _("Mechanical Turk lists this submission for another participant.")
+            raise Refused(message, code="OtherWorker")
         return work
 
     def bonus(self, request: BonusRequest) -> None:

@@ -1,7 +1,7 @@
 """Mechanical Turk's terms: its two environments, who may take a HIT, and its fees.
 
-Every requirement guards discovery, preview and acceptance: who cannot do the work does not see it. Fees are
-those of its price page as it last stood (read on 2026-10-07): 20 % of every reward and bonus; of rewards
+Every requirement guards discovery, preview and acceptance: workers who do not qualify never see the HIT. Fees
+are those of its price page as it last stood (read on 2026-10-07): 20 % of every reward and bonus; of rewards
 another 20 % when ten or more people may take the same HIT, and 5 % when only Masters may; at least one cent
 for each reward and bonus. Half a cent is rounded up. Fees are due when work is approved, not when it is
 rejected; the money is held from the making of the HIT.
@@ -149,11 +149,11 @@ def _warnings(offer: Offer) -> list[str]:
             % {"many": MANY_SEATS}
         )
     if offer.approved_percent is not None and (offer.approved_work or 0) < RATE_COUNTS_FROM:
-        told = _(
+        message = _(
             "Workers with fewer than %(few)s assignments count as approved to 100 %%, "
             "so at least %(few)s approved assignments are asked for as well."
         ) % {"few": RATE_COUNTS_FROM}
-        warnings.append(told)
+        warnings.append(message)
     return warnings
 
 

@@ -37,9 +37,9 @@ def error_of(status: int, body: object, operation: str, *, writes: bool) -> Mark
     if status == 429:
         return Unreachable(_("Prolific asks to slow down (%s).") % operation, maybe_done=False)
     if status >= 500:
-        told = {"operation": operation, "status": status}
+        values = {"operation": operation, "status": status}
         return Unreachable(
-            _("Prolific failed with status %(status)s (%(operation)s).") % told, maybe_done=writes
+            _("Prolific failed with status %(status)s (%(operation)s).") % values, maybe_done=writes
         )
     if status in (401, 403):
         return NotConfigured(
@@ -98,14 +98,14 @@ _KINDS: Mapping[str, Any] = {
 def _fits(name: str, value: Any) -> bool:
     """Return True if a field has the kind that readers expect: lists of objects, and no absurd numbers."""
     if isinstance(value, list) and name in _KINDS:
-        return _KINDS[name] is list and all(isinstance(one, Told) for one in value)
+        return _KINDS[name] is list and all(isinstance(row, Fields) for row in value)
     is_sane = not isinstance(value, int | Decimal) or -(10**12) < value < 10**12
     return is_sane and isinstance(value, _KINDS.get(name, object))
 
 
 @contextmanager
-def counted_as(*, done: bool) -> Iterator[None]:
-    """Say after silence in this block whether what was wanted may be done: this is only a step to it."""
+def silence_means(*, done: bool) -> Iterator[None]:
+    """Set ``maybe_done`` of an ``Unreachable`` raised in this block, which is only a step of the whole."""
     try:
         yield
     except Unreachable as trouble:
@@ -114,8 +114,8 @@ def counted_as(*, done: bool) -> Iterator[None]:
 
 
 @contextmanager
-def unless(is_done: Callable[[], bool]) -> Iterator[None]:
-    """Let a refusal pass if it is done: by an earlier request, whose answer was lost."""
+def accept_refusal_if(is_done: Callable[[], bool]) -> Iterator[None]:
+    """Ignore a refusal if an earlier request, whose answer was lost, has already done the work."""
     try:
         yield
     except Refused:
@@ -123,7 +123,7 @@ def unless(is_done: Callable[[], bool]) -> Iterator[None]:
             raise
 
 
-class Told(dict[str, Any]):
+class Fields(dict[str, Any]):
     """Fields of one thing in Prolific's answer. One missing or of another kind counts as no answer."""
 
     def __init__(self, fields: Mapping[str, Any], *, operation: str, writes: bool) -> None:
@@ -140,7 +140,7 @@ class Told(dict[str, Any]):
 class Reply:
     """Prolific's answer to a request that it carried out."""
 
-    body: Any
+    body: Fields
     headers: Mapping[str, str]
 
 
@@ -169,7 +169,7 @@ class ProlificClient:
             maxsize=4, retries=False, timeout=urllib3.Timeout(connect=connect, read=read)
         )
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
         """Send a GET request; it is safe to repeat."""
         return self.reply("GET", f"/api/v1{path}", query=query, repeatable=True).body
 
@@ -193,15 +193,15 @@ class ProlificClient:
             if not new or len(found) < PAGE_SIZE:
                 return
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None, *, repeatable: bool) -> Any:
+    def post(self, path: str, body: Mapping[str, Any] | None = None, *, repeatable: bool) -> dict[str, Any]:
         """Send a POST request. ``repeatable``: doing it twice has the same effect as doing it once."""
         return self.reply("POST", f"/api/v1{path}", body=body, repeatable=repeatable).body
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a PATCH request; it is safe to repeat."""
         return self.reply("PATCH", f"/api/v1{path}", body=body, repeatable=True).body
 
-    def delete(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def delete(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send a DELETE request; it is safe to repeat."""
         return self.reply("DELETE", f"/api/v1{path}", body=body, repeatable=True).body
 
@@ -245,18 +245,19 @@ class ProlificClient:
             if _is_unsent(error):
                 return Unreachable(_("Prolific cannot be reached (%s).") % operation, maybe_done=False), None
             return Unreachable(_("Prolific did not answer (%s).") % operation, maybe_done=writes), None
-        told = partial(Told, operation=operation, writes=writes)
+        read_fields = partial(Fields, operation=operation, writes=writes)
         try:
-            answer = json.loads(reply.data, parse_float=Decimal, object_hook=told) if reply.data else told({})
+            text = reply.data or b"{}"
+            answer = json.loads(text, parse_float=Decimal, object_hook=read_fields)
         except (ValueError, ArithmeticError, RecursionError):
             answer = None
-        is_readable = isinstance(answer, Told) or (writes and answer is not None)
+        is_readable = isinstance(answer, Fields) or (writes and answer is not None)
         if reply.status < 400 and (reply.status >= 300 or not is_readable):
             # Not Prolific's own: a proxy sends elsewhere, or shows a page of its own.
             unread = _("Prolific’s answer cannot be read (%s).") % operation
             return Unreachable(unread, maybe_done=writes), None
         if reply.status < 300:
-            return Reply(answer if isinstance(answer, Told) else told({}), reply.headers), None
+            return Reply(answer if isinstance(answer, Fields) else read_fields({}), reply.headers), None
         problem = error_of(reply.status, answer, operation, writes=writes)
         if not isinstance(problem, Unreachable):
             raise problem

@@ -18,7 +18,7 @@ from recruitment import marketplace
 from recruitment.arrival_rules import Arrival
 from recruitment.prolific import payloads, review
 from recruitment.prolific.arrivals import keys_of, read_signed
-from recruitment.prolific.client import API, NotFound, ProlificClient, unless
+from recruitment.prolific.client import API, NotFound, ProlificClient, accept_refusal_if
 from recruitment.prolific.review import Review
 
 
@@ -62,35 +62,35 @@ class Prolific(Review, marketplace.Marketplace):
         for reward in (offer.reward, offer.screen_out_reward):
             if reward is not None:
                 asked = {"reward": payloads.cents(reward), "total_available_places": offer.seats}
-                said = self.client.post("/study-cost-calculator/", asked, repeatable=True)
-                total += payloads.amount_of(said["total_cost"])
+                quote = self.client.post("/study-cost-calculator/", asked, repeatable=True)
+                total += payloads.amount_of(quote["total_cost"])
         currency, available = balance["currency_code"], payloads.amount_of(balance["available_balance"])
         return payloads.estimate_of(offer, total=total, currency=currency, available=available)
 
     def balance(self) -> Decimal | None:
         """Return what the workspace holds, less what published studies may still cost."""
-        said = self.client.get(f"/workspaces/{self.workspace}/balance/")
-        return payloads.amount_of(said["available_balance"])
+        balance = self.client.get(f"/workspaces/{self.workspace}/balance/")
+        return payloads.amount_of(balance["available_balance"])
 
     def ensure_group(self, group: marketplace.Group, *, reference: str) -> str:
         name = f"tomannot {reference} {group.value}"
         wanted = {"workspace_id": self.workspace, "name": name}
-        found = self._groups(name)
-        if not found:
+        groups = self._groups(name)
+        if not groups:
             try:
                 self.client.post("/participant-groups/", wanted, repeatable=False)
             except marketplace.Unreachable as trouble:
                 # It may have been made; the list tells. If it does not, the next request makes it.
                 if not self._groups(name):
                     raise trouble
-            found = self._groups(name)
-        if not found:
+            groups = self._groups(name)
+        if not groups:
             raise marketplace.Unreachable(_("Prolific does not show the new participant group yet."))
-        return min(found)
+        return min(groups)
 
     def _groups(self, name: str) -> list[str]:
-        found = self.client.get("/participant-groups/", workspace_id=self.workspace, active="true")
-        return [row["id"] for row in found["results"] if row["name"] == name]
+        groups = self.client.get("/participant-groups/", workspace_id=self.workspace, active="true")
+        return [row["id"] for row in groups["results"] if row["name"] == name]
 
     def add_to_group(self, group: str, person: str) -> None:
         """Add a person: studies that ask for the group show themselves to them from then on."""
@@ -107,9 +107,6 @@ class Prolific(Review, marketplace.Marketplace):
         fields = payloads.study_of(
             offer, self._filters(offer), project=self.project, signed=self.signs_addresses
         )
-        currency = self.client.get(f"/workspaces/{self.workspace}/balance/")["currency_code"]
-        if currency != offer.currency:
-            raise marketplace.Refused(payloads.currencies_differ(currency, offer), code="CURRENCY")
         found = self._find(offer, fields["external_study_url"])
         if found is None:
             try:
@@ -144,8 +141,7 @@ class Prolific(Review, marketplace.Marketplace):
         return ours[0] if ours else None
 
     def _study(self, study_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.client.get(f"/studies/{study_id}/")
-        return found
+        return self.client.get(f"/studies/{study_id}/")
 
     def post(self, offer: marketplace.Offer, remote_id: str, request: marketplace.PostingRequest) -> str:
         """Publish the study: the posting is the study itself."""
@@ -158,9 +154,7 @@ class Prolific(Review, marketplace.Marketplace):
     def resume(self, remote_id: str, posting: str, *, until: datetime) -> None:
         """Start the study again. Prolific offers it until its places are taken, whatever ``until`` says."""
         if self._study(remote_id)["status"] == "COMPLETED":
-            raise marketplace.Refused(
-                _("The study is over on Prolific. More places let people begin again."), code="OVER"
-            )
+            raise marketplace.Refused(_("The study is over on Prolific. More places let people begin again."))
         self._move(remote_id, "START", frozenset({"ACTIVE", "PUBLISHING", "AWAITING REVIEW"}))
 
     def end(self, remote_id: str, posting: str) -> None:
@@ -176,7 +170,7 @@ class Prolific(Review, marketplace.Marketplace):
             return
         if status == "PUBLISHING" and action != "PUBLISH":
             raise marketplace.Unreachable(_("Prolific is still publishing the study."), maybe_done=False)
-        with unless(lambda: self._study(study_id)["status"] in settled):
+        with accept_refusal_if(lambda: self._study(study_id)["status"] in settled):
             self.client.post(f"/studies/{study_id}/transition/", {"action": action}, repeatable=True)
 
     def widen(self, remote_id: str, posting: str, *, seats: int, token: UUID) -> None:
@@ -194,7 +188,7 @@ class Prolific(Review, marketplace.Marketplace):
         if screening:
             slots = {"action": payloads.SCREEN_OUT, "slots": seats}
             places["completion_codes"] = [{"code": screening[0], "actions": [slots]}]
-        with unless(lambda: int(self._study(remote_id)["total_available_places"]) >= seats):
+        with accept_refusal_if(lambda: int(self._study(remote_id)["total_available_places"]) >= seats):
             self.client.patch(f"/studies/{remote_id}/", places)
 
     def limit_concurrency(self, remote_id: str, most: int) -> None:

@@ -102,7 +102,7 @@ def study_of(
     """
     problems = problems_of(offer)
     if problems:
-        raise Refused(" ".join(problems), code="OFFER")
+        raise Refused(" ".join(problems))
     study: dict[str, Any] = {
         "name": offer.title,
         "internal_name": internal_name(offer),
@@ -193,19 +193,15 @@ def _choice(known: Mapping[str, Mapping[str, Any]], name: str, wanted: list[str]
     ids = {label: choice for choice, label in choices.items()}
     missing = [label for label in wanted if label not in ids]
     if missing:
-        raise Refused(
-            _("Prolific’s filter for the country does not have: %s.") % ", ".join(missing), code=name
-        )
+        raise Refused(_("Prolific’s filter for the country does not have: %s.") % ", ".join(missing))
     return {"filter_id": name, "selected_values": [ids[label] for label in wanted]}
 
 
 def _need(known: Mapping[str, Mapping[str, Any]], name: str, kind: str) -> Mapping[str, Any]:
     found = known.get(name)
     if found is None or found.get("type") != kind:
-        raise Refused(
-            _("Prolific no longer has the filter “%s” as we know it. Leave this condition out.") % name,
-            code=name,
-        )
+        message = _("Prolific no longer has the filter “%s” as we know it. Leave this condition out.")
+        raise Refused(message % name)
     return found
 
 
@@ -233,21 +229,14 @@ def estimate_of(offer: Offer, *, total: Decimal, currency: str, available: Decim
     )
 
 
-def currencies_differ(currency: str, offer: Offer) -> str:
-    """Return the complaint that the workspace pays in another currency than people were promised."""
-    return _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.") % {
-        "theirs": currency,
-        "ours": offer.currency,
-    }
-
-
 def _warnings(offer: Offer, total: Decimal, currency: str, available: Decimal) -> list[str]:
     warnings = problems_of(offer)
     pay = pay_warning(offer.screen_out_reward or offer.reward, offer.currency, offer.minutes_expected * 60)
     if pay:
         warnings.append(pay)
     if currency != offer.currency:
-        warnings.append(currencies_differ(currency, offer))
+        message = _("The workspace pays in %(theirs)s, the campaign says %(ours)s: change the campaign.")
+        warnings.append(message % {"theirs": currency, "ours": offer.currency})
     if total > available:
         warnings.append(
             _("The workspace has %(available)s %(currency)s left: add money before you begin.")

@@ -166,7 +166,7 @@ def _is_confirmed(platform: Prolific, campaign: Campaign, arrival: Arrival, *, n
 
 @contextmanager
 def _turn(campaign: Campaign, *, now: datetime) -> Iterator[bool]:
-    """Yield whether Prolific may be asked now: few at a time, and so many in a minute."""
+    """Yield True if Prolific may be asked now, within the limits at a time and per minute."""
     if not _asking.acquire(blocking=False):
         logger.warning("Too many visits wait for Prolific's word; one is let in until it can be asked.")
         yield False
@@ -197,12 +197,10 @@ class ProlificPlatform(Platform):
     excludes_unfinished = False  # people may return work at any time without it being held against them
     limits_concurrency = True
     needs_codes = True
-    has_return_page = True
     unused_fields = ("masters_only", "keywords", "days_open", "days_to_review")
     review_days = REVIEW_DAYS
 
     lists_unfinished_work = True
-    approves_in_bulk = True
     shows_bonus_reason = False
     rejection_categories = CATEGORIES
     shortest_rejection = SHORTEST_REJECTION
@@ -217,8 +215,10 @@ class ProlificPlatform(Platform):
         is_same_site = account["api"].rstrip("/") == live["api"].rstrip("/")  # there is no sandbox
         for key in ("workspace", "token") if environment == Environment.REHEARSAL and is_same_site else ():
             if account[key] and account[key] == live[key]:
-                told = _("%s is the live one: a rehearsal would spend its money. Use a workspace of its own.")
-                raise NotConfigured(told % f"PROLIFIC_REHEARSAL_{key.upper()}")
+                message = _(
+                    "%s is the live account’s: a test run would spend its money. Use a workspace of its own."
+                )
+                raise NotConfigured(message % f"PROLIFIC_REHEARSAL_{key.upper()}")
         return Prolific(
             environment=environment,
             **account,

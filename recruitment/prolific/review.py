@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from recruitment.marketplace import BonusRequest, Refused, Status, Unreachable, Work
-from recruitment.prolific.client import READS, ProlificClient, counted_as, unless
+from recruitment.prolific.client import READS, ProlificClient, accept_refusal_if, silence_means
 from recruitment.prolific.payloads import amount_of, cents
 
 STATUSES: Mapping[str, Status] = {
@@ -101,38 +101,35 @@ class Review:
         """Ask the person to return the work first, as Prolific wants it; reject it if they do not.
 
         Until then :class:`Unreachable` says that it is not done. They have their days from ``since`` at the
-        least: an earlier rejection may have asked them already, and been taken back. Raises
+        least: an earlier rejection may have asked them already, and been withdrawn. Raises
         :class:`Refused` if they returned it, which settles it for both sides.
         """
         if len(reason) < SHORTEST_REJECTION or category not in CATEGORIES:
-            raise Refused(
-                _("Prolific wants a category and a reason of at least %s characters.") % SHORTEST_REJECTION,
-                code="REASON",
-            )
+            message = _("Prolific wants a category and a reason of at least %s characters.")
+            raise Refused(message % SHORTEST_REJECTION)
         found = self._submission_of(submission, person)
         if status_of(found["status"]) is Status.SUBMITTED:
             asked_at = moment_of(found.get("return_requested"))
             if asked_at is None:
-                with counted_as(done=False):
+                with silence_means(done=False):
                     path = f"/submissions/{submission}/request-return/"
                     self.client.post(path, {"request_return_reasons": [reason]}, repeatable=True)
             asked = (asked_at or self._now(), since)
             end = max(moment for moment in asked if moment) + RETURN_WAIT
             if self._now() < end:
-                told = _("The person is asked to return the work, and has %s days before it is rejected.")
-                raise Unreachable(told % RETURN_WAIT.days, maybe_done=False, not_before=end)
+                message = _("The person is asked to return the work, and has %s days before it is rejected.")
+                raise Unreachable(message % RETURN_WAIT.days, maybe_done=False, not_before=end)
         body = {"action": "REJECT", "message": reason, "rejection_category": category}
         self._decide(submission, person, Status.REJECTED, body)
 
     def _one(self, submission: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.client.get(f"/submissions/{submission}/")
-        return found
+        return self.client.get(f"/submissions/{submission}/")
 
     def _submission_of(self, submission: str, person: str) -> dict[str, Any]:
         """Return the submission, if it is this person's: else nothing may be decided about it."""
         found = self._one(submission)
         if found["participant"] != person:
-            raise Refused(_("Prolific lists this submission for another participant."), code="OTHER_PERSON")
+            raise Refused(_("Prolific lists this submission for another participant."))
         return found
 
     def _decide(self, submission: str, person: str, wanted: Status, body: dict[str, str]) -> None:
@@ -141,13 +138,13 @@ class Review:
         if status is wanted:
             return
         if status in (Status.ACTIVE, Status.UNKNOWN):
-            told = _("On Prolific this work does not wait for a decision yet.")
-            raise Unreachable(told, maybe_done=False)
+            message = _("On Prolific this work does not wait for a decision yet.")
+            raise Unreachable(message, maybe_done=False)
         if status is not Status.SUBMITTED:
             raise Refused(
                 _("On Prolific this work is closed already: %s.") % status.value, code=status.value.upper()
             )
-        with unless(lambda: status_of(self._one(submission)["status"]) is wanted):
+        with accept_refusal_if(lambda: status_of(self._one(submission)["status"]) is wanted):
             self.client.post(f"/submissions/{submission}/transition/", body, repeatable=True)
 
     def overturn(self, submission: str, *, person: str) -> None:
@@ -175,20 +172,18 @@ class Review:
             refusal = error
         seen = (self._one(submission)["status"] for _read in range(READS))
         if all(status_of(said) is Status.REJECTED for said in seen) and refusal:
-            told = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
-            raise Refused(told % refusal, code=refusal.code) from refusal
+            message = _("Prolific does not overturn this rejection (%s). Overturn it on its own pages.")
+            raise Refused(message % refusal, code=refusal.code) from refusal
 
     def prepare_bonus(self, request: BonusRequest) -> str:
         """Set the bonus up. Nothing is paid; setting one up twice leaves one that is never paid."""
         found = self._submission_of(request.submission, request.person)
         lines = f"{request.submission},{request.amount:.2f}"
         body = {"study_id": found["study_id"], "csv_bonuses": lines}
-        with counted_as(done=False):
+        with silence_means(done=False):
             made = self.client.post("/submissions/bonus-payments/", body, repeatable=True)
         if made.get("amount", cents(request.amount)) != cents(request.amount):
-            raise Refused(
-                _("Prolific understood another amount: %s.") % amount_of(made["amount"]), code="AMOUNT"
-            )
+            raise Refused(_("Prolific understood another amount: %s.") % amount_of(made["amount"]))
         return str(made["id"])
 
     def bonus(self, request: BonusRequest) -> None:
@@ -198,7 +193,7 @@ class Review:
         while it does not show, and :class:`Refused` once it has not shown for a day.
         """
         if request.maybe_paid:
-            with counted_as(done=True):
+            with silence_means(done=True):
                 self._look_for(request)
             return
         if request.earlier_tokens and self._shows(request):
@@ -217,8 +212,8 @@ class Review:
             return
         if self._now() < request.first_sent_at + BONUS_WAIT:
             raise Unreachable(_("Prolific did not say whether it paid, and does not show the bonus yet."))
-        told = _(
+        message = _(
             "Prolific did not say whether it paid this bonus, and does not show it after a day. Look "
             "at the submission there. If it was not paid, request it again."
         )
-        raise Refused(told, code="NOT_SHOWN")
+        raise Refused(message, code="NOT_SHOWN")

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from django.db.models import (
     Count,
-    DateTimeField,
     DurationField,
     Exists,
     ExpressionWrapper,
@@ -53,7 +52,7 @@ def topped_up(submission: Submission | OuterRef) -> QuerySet[Payment]:
 
 
 def overturned_outside(submissions: Iterable[int]) -> QuerySet[Payment]:
-    """Return payments made in another way because the platform refused to overturn the rejection."""
+    """Return payments made outside the platform because it refused to overturn the rejection."""
     return Payment.objects.filter(submission__in=submissions, kind=Kind.OUTSIDE, repeats__kind=Kind.OVERTURN)
 
 
@@ -269,14 +268,13 @@ def campaigns_to_ask(*, now: datetime) -> QuerySet[Campaign]:
         Visit.objects.filter(campaign=OuterRef("pk"), session__state=WorkSession.State.OPEN)
     ) | Exists(Submission.objects.filter(campaign=OuterRef("pk"), status=Submission.Status.SUBMITTED))
     decided_in = ExpressionWrapper(F("days_to_review") * DAY, output_field=DurationField())
-    until = ExpressionWrapper(F("ended_at") + decided_in, output_field=DateTimeField())
     rejected = Submission.objects.filter(
         campaign=OuterRef("pk"), status=Submission.Status.REJECTED, submitted_at__gt=now - OVERTURNED_WITHIN
     )
     lately = _not_lately(now) & (Q(until__gte=now) | Exists(rejected))
     ended = Q(state=Campaign.State.ENDED) & (waiting | lately)
     return (
-        Campaign.objects.annotate(until=until)
+        Campaign.objects.annotate(until=F("ended_at") + decided_in)
         .filter(on_the_platform | ended)
         .exclude(remote_id="")
         .order_by("pk")

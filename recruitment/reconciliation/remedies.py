@@ -28,7 +28,7 @@ class Remedy(enum.StrEnum):
     """Pay a bonus for work that can never be approved. If the platform does not list it, other approved work
     of the person carries the bonus."""
     OUTSIDE = "outside"
-    """Note that the person was paid in another way, since the platform cannot pay them for this work."""
+    """Note that the person was paid outside the platform, which cannot pay them for this work."""
 
 
 PAYING = (Remedy.BONUS, Remedy.OUTSIDE)
@@ -52,7 +52,7 @@ class Case:
     has_other_approved_work: bool
     has_answers: bool = True
     is_overturned_outside: bool = False
-    """The platform refused to overturn the rejection, and the person was paid in another way."""
+    """The platform refused to overturn the rejection, and the person was paid outside it."""
 
 
 def remedies_of(case: Case) -> list[Remedy]:

@@ -11,7 +11,7 @@ from annotation.models import Enrollment
 from recruitment import queries
 from recruitment.links import personal_link
 from recruitment.models import Campaign, JoinLink
-from recruitment.platforms import Words, platform_of
+from recruitment.platforms import platform_of
 from recruitment.visit_endings import UNFINISHED, ending_of, outcome_of
 from tomannot import clock
 
@@ -93,8 +93,8 @@ def unpaid(enrollment: Enrollment) -> dict[str, Any]:
 
 
 @register.filter
-def platform_words(campaign: Campaign) -> Words:
-    return platform_of(campaign).words
+def give_back(campaign: Campaign) -> str:
+    return str(platform_of(campaign).words.give_back)
 
 
 @register.filter
@@ -117,5 +117,5 @@ def _offer(context: Context) -> dict[str, Any] | None:
         "ending": ending_of(visit, now=clock.now()).value,
         "hand_in_url": page_url(request, "link:hand_in"),
         "unfinished": UNFINISHED,
-        "has_return_page": platform_of(visit.campaign).has_return_page,
+        "has_return_page": platform_of(visit.campaign).return_link(visit.campaign) is not None,
     }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import get_language, gettext as _, gettext_lazy, override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -16,7 +17,7 @@ from accounts.models import PlatformIdentity
 from annotation import access, tokens
 from annotation.actions import choose_language
 from annotation.models import Enrollment, Study
-from annotation.refusals import refusal_page
+from annotation.refusals import refusal_page, texts_of
 from annotation.rules import REASON_BY_STUDY_STATE, UNDECIDED, Refusal
 from annotation.views.common import message, page
 from recruitment import actions, queries
@@ -73,8 +74,8 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     participant = read_participant(request.GET.get(link.parameter))
     if participant is None:
         way_out = queries.leave_address_by(link, participant=None)
-        said = {"study": link.study, "way_out": way_out, "is_unknown": True}
-        return render(request, "recruitment/no_way_in.html", said, status=400)
+        context = {"study": link.study, "way_out": way_out, "is_unknown": True}
+        return render(request, "recruitment/no_way_in.html", context, status=400)
     now = clock.now()
     is_new = link.study.state == Study.State.OPEN and not queries.came_by(link, participant).exists()
     if is_new:
@@ -208,12 +209,16 @@ def _forgotten(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def _unconfirmed(request: HttpRequest, problem: str) -> HttpResponse:
-    return render(request, "recruitment/unconfirmed.html", {"problem": problem}, status=410)
+    [text] = texts_of(f"address_{problem}", "recruitment/refusals.txt")
+    again = {"label": _("Send me my link again"), "url": reverse("link:again")}
+    links = [again] if problem == "taken" else []
+    context = {"heading": _("The address was not confirmed"), "text": text, "actions": links}
+    return render(request, "pages/message.html", context, status=410)
 
 
 def _closed(request: HttpRequest, study: Study, way_out: str | None) -> HttpResponse:
     """Say that nobody new can join: the study is not open, or the link is full."""
     reason = REASON_BY_STUDY_STATE.get(study.state)
     closed = refusal_page(Refusal(reason)) if reason else None
-    said = {"study": study, "way_out": way_out, "closed": closed}
-    return render(request, "recruitment/no_way_in.html", said)
+    context = {"study": study, "way_out": way_out, "closed": closed}
+    return render(request, "recruitment/no_way_in.html", context)

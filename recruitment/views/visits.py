@@ -16,6 +16,7 @@ from annotation import queries as annotation_queries
 from annotation.access import annotator_page, may_be_framed, page_url, rate_limited, work_session, wrong_link
 from annotation.models import ConsentText, Enrollment
 from annotation.protocols.base import Protocol
+from annotation.refusals import texts_of
 from annotation.views.common import closing_url, continue_link, page
 from recruitment import actions, queries, visit_endings
 from recruitment.arrival_rules import ArrivalProblem, CannotArrive, Ending, lets_in
@@ -45,20 +46,20 @@ def campaign(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show a preview, start the visit of an arriving participant, or refuse with a reason."""
     if _is_prefetched(request):
         return HttpResponse(status=503)
-    found = Campaign.objects.select_related("study").filter(study__slug=slug, number=number).first()
-    if found is None:
+    campaign = Campaign.objects.select_related("study").filter(study__slug=slug, number=number).first()
+    if campaign is None:
         return wrong_link(request)
-    response = _answer(request, found)
-    return may_be_framed(response) if platform_of(found).is_framed else response
+    response = _preview_or_start(request, campaign)
+    return may_be_framed(response) if platform_of(campaign).is_framed else response
 
 
 @rate_limited
-def _answer(request: HttpRequest, found: Campaign) -> HttpResponse:
-    if found.state == Campaign.State.DRAFT:  # its texts and pay may still change
-        return _refused(request, found, ArrivalProblem.NOT_OPEN)
-    if platform_of(found).is_preview(request.GET):
-        return render(request, "recruitment/preview.html", _preview(found))
-    return _come_in(request, found)
+def _preview_or_start(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if campaign.state == Campaign.State.DRAFT:  # its texts and pay may still change
+        return _refused(request, campaign, ArrivalProblem.NOT_OPEN)
+    if platform_of(campaign).is_preview(request.GET):
+        return render(request, "recruitment/preview.html", _preview(campaign))
+    return _start_visit(request, campaign)
 
 
 @require_http_methods(["GET"])  # it records that the annotator was sent back, so no HEAD
@@ -76,8 +77,8 @@ def hand_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             "You returned this assignment or its time ran out, and then you took it again. To "
             "continue, open it again on the site that sent you."
         )
-        said = {"heading": _("This page is out of date"), "text": text}
-        return page(request, enrollment, "pages/message.html", said, status=409)
+        context = {"heading": _("This page is out of date"), "text": text}
+        return page(request, enrollment, "pages/message.html", context, status=409)
     outcome = visit_endings.outcome_of(visit)
     if outcome:
         over = {"visit": visit, "session": session, "outcome": outcome.value}
@@ -172,7 +173,7 @@ def _preview(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _come_in(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def _start_visit(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     now = clock.now()
     platform = platform_of(campaign)
     if platform.verifies_arrivals:
@@ -194,10 +195,12 @@ def _refused(request: HttpRequest, campaign: Campaign, problem: ArrivalProblem) 
     now = clock.now()
     count_try(REFUSED_VISITS, client_of(request), now=now)
     actions.record_refused_visit(campaign=campaign, problem=problem, now=now)
+    title, text = texts_of(problem, "recruitment/refusals.txt")
     context = {
         "study": campaign.study,
         "campaign": campaign,
-        "problem": problem.value,
+        "title": title,
+        "text": text,
         "may_be_somebody_else": problem == ArrivalProblem.TEST_TAKEN,
         "link": platform_of(campaign).return_link(campaign),
     }

@@ -94,7 +94,7 @@ def test_the_study_page_counts(office: Client, world: World) -> None:
     response = office.get(reverse("dashboard:overview", args=["main"]))
     assert {row.label: row.value for row in response.context["people"]} == {
         "Invited": 12,
-        "Came by their link": 2,
+        "Opened their link": 2,
         "Agreed to take part": 8,
         "Began the test": 8,
         "Handed the test in": 7,

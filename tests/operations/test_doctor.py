@@ -80,7 +80,7 @@ def test_a_proxy_that_hides_https_is_named(settings: Any, monkeypatch: pytest.Mo
 def test_hosts_that_lack_the_public_one_are_named(settings: Any) -> None:
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "http://study.example.org", ["other.example.org"]
     assert found("settings")[:2] == [
-        "warning PUBLIC_URL is not https: anybody in between reads links and passwords",
+        "warning PUBLIC_URL is not https: anyone on the network can read links and passwords",
         "PROBLEM ALLOWED_HOSTS lacks study.example.org",
     ]
 
@@ -202,5 +202,5 @@ def test_the_command_prints_remedies_and_fails(monkeypatch: pytest.MonkeyPatch, 
         "ok       thing        fine",
         "PROBLEM  thing        broken. Mend it.",
         "PROBLEM  thing        could not be checked: OSError: no such thing. "
-        "Mend what the lines above name, and try again.",
+        "Fix the problems above, then run it again.",
     ]

@@ -55,7 +55,7 @@ def test_a_code_says_whose_it_is_and_whether_it_is_the_newest(
     call_command("check_code", "study", code)
     said = capsys.readouterr().out
     assert f"The code of {person.pseudonym}, for: no work left." in said
-    assert "their code is another one now" in said
+    assert "Their code has changed since" in said
 
 
 def test_a_code_that_was_shared_is_somebody_elses(link: JoinLink) -> None:

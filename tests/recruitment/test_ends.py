@@ -187,7 +187,7 @@ def test_too_few_stories_have_a_code_and_a_way_back_of_their_own() -> None:
     person = stopped(study)
 
     few = at(person, "done/")
-    assert "The study is completed with 2 stories. Your code says that you finished fewer." in said_on(few)
+    assert "2 stories complete the study. Your code says that you finished fewer." in said_on(few)
     assert code_on(few) == [completion_code(study.pseudonym_key, person.pk, CompletionOutcome.PARTIAL)]
     assert visit_endings(few) == [], "it would say that they are done"
     assert "1 more story completes the study. This page then shows another code" in said_on(few)
@@ -206,7 +206,7 @@ def test_who_cannot_reach_the_minimum_is_told_that_it_is_not_their_fault() -> No
     (person,) = builders.qualified(study)
     builders.vote(person)
     story = said_on(at(person, "stories/"))
-    assert "Fewer stories are left for you than complete the study." in story
+    assert "There aren’t enough stories left for you to complete the study." in story
     assert "more stories complete the study" not in story
     builders.vote(person)
     person.refresh_from_db()

@@ -174,6 +174,9 @@ def test_a_bonus_for_somebody_who_is_forgotten_meanwhile_is_shown_to_both(desk: 
     assert "1 payment could not be sent before" in shown
     assert "Retry" not in shown, "nobody knows to whom"
     noted = reverse("dashboard:note_external_payment", args=["study", bonus.pk])
+    refused = client.post(noted, {"reason": "By bank\0"}, follow=True)
+    assert "Null characters are not allowed" in refused.content.decode()
+    assert not Payment.objects.filter(kind=Payment.Kind.OUTSIDE).exists()
     for _time in range(2):
         client.post(noted, {"reason": "On the platform’s own page."})
     outside = Payment.objects.get(kind=Payment.Kind.OUTSIDE)

@@ -132,7 +132,7 @@ def test_votes_and_places_are_counted(desk: Desk, boss: Client) -> None:
     assert concurrent_visits(as_it_is(desk)) == 2, "those who are at work"
     said = page(boss, "campaign", desk.campaign.number)
     assert "<dt>free places</dt><dd>3 / 6</dd>" in said
-    assert "More is offered than is needed: 0 votes are left" in said
+    assert "You offer more places than you need: 0 votes are left" in said
     draft = make_campaign(desk.study)
     for name, args in (("campaign", [draft.number]), ("new_campaign", ["mturk", "stories"])):
         assert "<dt>votes wanted</dt><dd>3</dd>" in page(boss, name, *args)

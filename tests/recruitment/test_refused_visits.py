@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
@@ -16,6 +14,7 @@ from accounts import rate_limits
 from accounts.models import Annotator
 from annotation import access, actions as annotation_actions
 from annotation.models import Event, Study
+from annotation.refusals import texts_of
 from annotation.tokens import VisitClaim, visit_token
 from recruitment import actions
 from recruitment.arrival_rules import Arrival, ArrivalProblem, CannotArrive
@@ -186,9 +185,8 @@ def test_a_rehearsal_and_the_live_study_share_nobody(campaign: Campaign) -> None
 
 @pytest.mark.parametrize("problem", ArrivalProblem)
 def test_every_refusal_has_a_heading_and_a_text(problem: ArrivalProblem) -> None:
-    for template in ("recruitment/_refusal_heading.html", "recruitment/_refusal.html"):
-        shown = re.sub(r"<[^>]+>", "", render_to_string(template, {"problem": problem.value}))
-        assert len(shown.split()) >= 3
+    title, text = texts_of(problem, "recruitment/refusals.txt")
+    assert (len(title.split()) >= 3, len(text.split()) >= 6) == (True, True)
 
 
 def test_visits_have_a_limit_of_their_own_and_known_ones_are_not_counted(

@@ -7,7 +7,6 @@ class EmbeddedServerError(RuntimeError):
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}\n{remedy}")
         self.problem = problem
-        self.remedy = remedy
 
 
 OR_GIVE_URLS = "Or set DATABASE_URL and REDIS_URL to your own servers."

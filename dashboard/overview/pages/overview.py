@@ -20,8 +20,8 @@ from annotation.rights import (
     Right,
     by_and_now,
     form_page,
+    granted,
     read_page,
-    rights_in,
     signed_in,
     write_page,
 )
@@ -46,7 +46,7 @@ ASKED = "asked"
 @read_page()
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's overview: of a draft its checklist. htmx polls the live part alone."""
-    rights, is_draft = rights_in(request.user, study), study.state == Study.State.DRAFT
+    rights, is_draft = granted(request), study.state == Study.State.DRAFT
     context: dict[str, Any] = {} if is_draft else _now(study)
     if getattr(request, "htmx", False) and not is_draft:
         return render(request, "dashboard/overview/_now.html", context)
@@ -56,13 +56,13 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     }
     if is_draft:
         context["steps"] = [*checklist(study), *proxies_step(request)]
-        return render(request, "dashboard/overview/draft.html", context)
-    context |= {
-        "turning_away": turning_away(study),
-        "releases": release_list(study),
-        "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
-        "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
-    }
+    else:
+        context |= {
+            "turning_away": turning_away(study),
+            "releases": release_list(study),
+            "deposits": Deposit.objects.filter(release__study=study).select_related("release"),
+            "unpublished": Release.objects.filter(study=study).exclude(state=Release.State.PUBLISHED),
+        }
     return render(request, "dashboard/overview/overview.html", context)
 
 
@@ -138,7 +138,7 @@ def _actions(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the reader's actions: the suggested ``next_step``, at most one, and ``further`` ones."""
     buttons: dict[str, dict[str, Any]] = {}
-    opening, closing = ("open", _("Open again")), ("close", _("Close the study"))
+    opening, closing = ("open", _("Reopen")), ("close", _("Close the study"))
     moves = {
         Study.State.DRAFT: [("open", _("Open the study"))],
         Study.State.OPEN: [("pause", _("Pause")), closing],

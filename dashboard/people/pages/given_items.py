@@ -49,7 +49,9 @@ class ItemsForm(forms.Form):
 @form_page(post=Right.CHANGE)
 def given_items(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who was given stories, and how many of them are answered. A POST gives more."""
-    form = ItemsForm(request.POST or None, initial={"person": request.GET.get("to", "")})
+    form = ItemsForm(
+        request.POST if request.method == "POST" else None, initial={"person": request.GET.get("to", "")}
+    )
     if form.is_valid():
         with ErrorsInForm(form, "stories"):
             rows, token = form.cleaned_data["stories"], form_token(request)

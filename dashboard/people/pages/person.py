@@ -14,7 +14,7 @@ from annotation.actions.exclusions import exclusion_in_force
 from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
 from annotation.reasons import check_reason
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, granted, read_page, signed_in, write_page
 from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
 from dashboard.http import ErrorsAsMessages, page_number, render_form
@@ -40,16 +40,16 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
     document = found.document if found else None
     own = store.person(study, pseudonym)
     closed = closed_texts(signed_in(request))
-    rights = rights_in(request.user, study)
-    may_know = Right.CHANGE in rights  # the accepted answers
-    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_know else ([], 0)
+    rights = granted(request)
+    may_see_keys = Right.CHANGE in rights
+    failed, more_failed = detail.failed_checks(enrollment, closed=closed) if may_see_keys else ([], 0)
     context = {
         "pseudonym": pseudonym,
         "enrollment": enrollment,
         **_standing(enrollment, rights),
         "failed": failed,
         "more_failed": more_failed,
-        "attempts": attempts_of(enrollment, closed=closed) if may_know else [],
+        "attempts": attempts_of(enrollment, closed=closed) if may_see_keys else [],
         "memberships": detail.memberships_of(enrollment),
         "given": progress_of(Enrollment.objects.filter(pk=enrollment.pk)).first(),
         "given_stories": enrollment.assignments.filter(given=True).select_related("story").order_by("pk"),

@@ -14,7 +14,7 @@ from annotation.forms import form_context, instructions_context
 from annotation.models import Membership, Story, Study
 from annotation.numbers import number_in
 from annotation.protocols.base import IncompleteForm
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, granted, read_page, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.figures import alone_of, chosen_in, first_turns, notes_of, practised_in, rows_of
 from dashboard.qualification.forms import OFFERED, KeyForms, RoundForm, closed_notice
@@ -101,7 +101,7 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         with ErrorsAsMessages(request):
             messages.success(request, _do(request, found))
         return redirect("dashboard:round", slug=study.slug, number=number)
-    context = _context(found, signed_in(request), rights_in(request.user, study))
+    context = _context(found, signed_in(request), granted(request))
     return render(request, "dashboard/qualification/round.html", context)
 
 
@@ -109,11 +109,11 @@ def round(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 def answer_key(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Compare the experts' answers and set the acceptable options. A POST saves a new version of the key."""
     found = get_object_or_404(Round.objects.select_related("study"), study=study, number=number)
-    own, rights = review_of(found, signed_in(request)), rights_in(request.user, study)
+    own, rights = review_of(found, signed_in(request)), granted(request)
     if Right.CHANGE not in rights and (own is None or own.dismissed_at):
         raise PermissionDenied
-    told = closed_notice() if found.pk in closed_rounds(signed_in(request)) else ""
-    if why_not := why_no_test(study) or why_undecided(found) or told:
+    hidden = closed_notice() if found.pk in closed_rounds(signed_in(request)) else ""
+    if why_not := why_no_test(study) or why_undecided(found) or hidden:
         messages.info(request, why_not)
         return redirect("dashboard:round", slug=study.slug, number=number)
     frozen = found.attempts.exists()

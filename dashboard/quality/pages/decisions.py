@@ -33,10 +33,9 @@ from tomannot.cache import cached_for_a_minute
 JUDGED = 100
 """Stories whose votes are read in one batch."""
 AT_MOST = 1_000
-"""Stories read for one request, before the reader is told how far the search came."""
-
+"""Stories searched in one request."""
 MANY = 500
-"""Decisions; comparing more with the votes is too slow for a page."""
+"""Above this number of decisions, sums are cached."""
 
 
 class Queue(TextChoices):
@@ -137,16 +136,14 @@ LABEL_COLUMNS = ("story_id", "labelled", "decision", "votes_for_it", "votes", "l
 def decisions(request: HttpRequest, study: Study) -> HttpResponse:
     """List the experts' decisions beside the filter's verdicts or the votes, and the queues."""
     if study.protocol.resolution == "reconciled":
-        return reconciled_page(request, study, queue=Queue.UNRECONCILED)
+        return reconciled_page(request, study)
     if study.protocol.resolution == "majority":
         context = {
             "rows": list(islice(_decided_labels(study), SHOWN)),
-            "more": max(0, _standing(study).count() - SHOWN),
-            "queue": Queue.UNDECIDED,
+            "more": _standing(study).count() > SHOWN,
         }
         return render(request, "dashboard/quality/label_decisions.html", context)
     counted = sums(study)
-    number = _standing(study).count()
     dropped = next(row for row in counted if row[0] is Outcome.DROPPED)
     context = {
         "sums": [(OUTCOMES[outcome], valid, invalid) for outcome, valid, invalid in counted],
@@ -155,7 +152,7 @@ def decisions(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": [
             (decision, row, OUTCOMES[row.verdict.outcome]) for decision, row in decided(study, most=SHOWN)
         ],
-        "more": max(0, number - SHOWN),
+        "more": _standing(study).count() > SHOWN,
         "queues": [(queue, queue.label) for queue in QUEUES_OF[study.protocol.resolution]],
     }
     return render(request, "dashboard/quality/decisions.html", context)

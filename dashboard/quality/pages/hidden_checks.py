@@ -5,6 +5,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,11 +20,11 @@ from annotation.hidden_checks import FEWEST_BETWEEN, MOST_BETWEEN, CheckRules
 from annotation.models import CheckKey, Study
 from annotation.numbers import number_in
 from annotation.reasons import LONGEST_REASON
-from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in
+from annotation.rights import Right, by_and_now, form_page, granted, signed_in
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.qualification.forms import AcceptableForm, Cell, closed_notice
 from dashboard.quality.hidden_checks import ShownCheck, checks_of, consequences_of, too_few_checks
-from dashboard.settings.forms import StudyForm, number
+from dashboard.settings.forms import number
 from qualification.experts import closed_texts
 from tomannot import clock
 
@@ -33,7 +34,7 @@ MOST_COLUMNS = 5
 """Questions in columns; with more, they are stacked."""
 
 
-class CheckRulesForm(StudyForm):
+class CheckRulesForm(forms.Form):
     """The rate of hidden checks, and the failed share that has consequences."""
 
     every = number(
@@ -155,7 +156,7 @@ def hidden_checks(request: HttpRequest, study: Study) -> HttpResponse:
                 messages.warning(request, few)
             return redirect("dashboard:hidden_checks", slug=study.slug)
     shown = checks_of(study)
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    may_change = Right.CHANGE in granted(request)
     for field in form.fields.values():
         field.disabled = not may_change
     context = {

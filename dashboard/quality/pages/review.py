@@ -21,7 +21,7 @@ from annotation.rights import Right, by_and_now, form_page, read_page, write_pag
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, render_form
 from dashboard.queries import get_enrollment
-from dashboard.settings.forms import StudyForm, number
+from dashboard.settings.forms import number
 from publishing.statistics.intervals import wilson
 
 Decision = SpotCheck.Decision
@@ -93,7 +93,7 @@ OF_A_PERSON = 10
 def review(request: HttpRequest, study: Study) -> HttpResponse:
     """List the samples and how far each is judged. A POST draws another."""
     form = SampleForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         with ErrorsAsMessages(request):
             flagged = Enrollment.objects.filter(study=study, pseudonym__in=store.flagged(study))
             is_of_flagged = form.cleaned_data["among"] == Among.FLAGGED
@@ -225,7 +225,7 @@ def _line(item: ReviewItem, check: SpotCheck | None) -> dict[str, Any]:
 Among = ReviewSample.Among
 
 
-class SampleForm(StudyForm):
+class SampleForm(forms.Form):
     """The answers to draw: which, of how many people, and how many of each."""
 
     kind = forms.ChoiceField(label=gettext_lazy("Which answers"), choices=ReviewSample.Kind)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgett
 
 from accounts.models import Environment, PlatformIdentity, User
 from annotation.models import Study
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
+from annotation.rights import Right, by_and_now, form_page, granted, read_page, write_page
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.recruitment import queries
 from dashboard.recruitment.forms import CampaignForm, SeatsForm
@@ -154,7 +154,7 @@ def campaign(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         "is_over": found.state == Campaign.State.LIVE and found.is_over(now=clock.now()),
         "moves": _offered(found),
     }
-    if found.state == Campaign.State.DRAFT and Right.CHANGE in rights_in(request.user, study):
+    if found.state == Campaign.State.DRAFT and Right.CHANGE in granted(request):
         context |= _cost(found)
     return render(request, "dashboard/recruitment/campaign.html", context)
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
 from annotation.models import Study
+from annotation.refusals import texts_of
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, csv_stream, form_token, render_form
 from dashboard.recruitment.amounts_due import (
@@ -127,12 +128,12 @@ def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
             token=token,
             **by_and_now(request),
         )
-        said = ngettext(
+        message = ngettext(
             "Recorded the payment to %(number)s participant.",
             "Recorded the payments to %(number)s participants.",
             number,
         )
-        messages.success(request, said % {"number": number} if number else _("This was recorded before."))
+        messages.success(request, message % {"number": number} if number else _("This was recorded before."))
     return redirect(f"{reverse('dashboard:join_link', args=[study.slug])}#paid")
 
 
@@ -175,11 +176,12 @@ def change_join_link(request: HttpRequest, study: Study) -> HttpResponse:
             actions.set_join_link(study=study, **by_and_now(request), **form.cleaned_data)
             messages.success(request, _("The join link is saved. Paste the address below into the platform."))
             return redirect("dashboard:join_link", slug=study.slug)
+    platforms = {name: texts_of(name, "dashboard/recruitment/join_platforms.txt") for name in PLATFORMS}
     context = {
         "link": link,
         "form": form,
-        "platforms": PLATFORMS,
-        "platform": platform,
+        "platforms": platforms,
+        "chosen": platforms.get(platform),
         "addresses": form.shown(),
     }
     return render_form(request, "dashboard/recruitment/change_join_link.html", context)

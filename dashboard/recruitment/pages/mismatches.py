@@ -10,19 +10,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from accounts.models import User
-from annotation.errors import ReasonMissing
 from annotation.models import Study
 from annotation.numbers import number_in
-from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
-from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm
+from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm, SimilarForm
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
 from recruitment import actions
 from recruitment.actions.mismatches import NOTED_AT_ONCE
+from recruitment.errors import CannotPay
 from recruitment.marketplace import NEVER_APPROVED, Status
 from recruitment.models import Campaign, Mismatch
 from recruitment.platforms import platform_of
@@ -35,7 +34,6 @@ from recruitment.reconciliation.remedies import (
     remedies_of,
     visit_of_mismatch,
 )
-from tomannot import clock
 
 ON_A_PAGE = 50
 
@@ -48,7 +46,7 @@ def mismatches(request: HttpRequest, study: Study) -> HttpResponse:
     page = Paginator(found, ON_A_PAGE).get_page(request.GET.get("page"))
     cases = cases_of(list(page))
     people = [person_of_mismatch(mismatch).pk for mismatch in page]
-    # The others only have a submission on the platform.
+    # The rest never arrived here: they only have a submission on the platform.
     enrolled = set(study.enrollments.filter(annotator__in=people).values_list("annotator", flat=True))
     tests = newest_attempts(study, enrolled)
     comparisons = list(study.campaigns.exclude(state=Campaign.State.DRAFT).order_by("-number"))
@@ -68,7 +66,8 @@ def _similar(selected: ListFilter, found: QuerySet[Mismatch], page: Page[Mismatc
     number = page.paginator.count
     if "kind" not in selected.chosen or number < 2:
         return {}
-    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": found.latest("pk").pk}
+    newest, form = found.latest("pk").pk, SimilarForm(auto_id="%s-all")
+    return {"similar": number, "at_once": min(number, NOTED_AT_ONCE), "newest": newest, "form": form}
 
 
 @write_page(Right.CHANGE)
@@ -81,11 +80,11 @@ def settle_mismatches(request: HttpRequest, study: Study) -> HttpResponse:
             kind=selected.chosen.get("kind", ""),
             campaign_number=selected.chosen.get("campaign"),
             newest=number_in(request.POST.get("newest")),
-            how=request.POST.get("how", "").replace("\0", ""),
+            how=valid(SimilarForm(request.POST))["how"],
             **by_and_now(request),
         )
-        said = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
-        messages.success(request, said % {"number": number})
+        message = ngettext("%(number)s mismatch is settled.", "%(number)s mismatches are settled.", number)
+        messages.success(request, message % {"number": number})
     return redirect(f"{reverse('dashboard:mismatches', args=[study.slug])}?{selected.query()}")
 
 
@@ -99,32 +98,30 @@ def settle_mismatch(request: HttpRequest, study: Study, number: int) -> HttpResp
         campaign__study=study,
     )
     way = request.POST.get("way", "")
-    question = confirmation_of_large_bonus(request, mismatch.campaign) if way == Remedy.BONUS else None
-    if question:
+    if way == Remedy.BONUS and (question := confirmation_of_large_bonus(request, mismatch.campaign)):
         return question
     with ErrorsAsMessages(request):
-        _settle(mismatch, way, request, by=signed_in(request))
+        _settle(mismatch, way, request)
         messages.success(request, _("The mismatch is settled, and the log says how."))
     return redirect("dashboard:mismatches", slug=study.slug)
 
 
-def _settle(mismatch: Mismatch, way: str, request: HttpRequest, *, by: User) -> None:
-    now = clock.now()
+def _settle(mismatch: Mismatch, way: str, request: HttpRequest) -> None:
+    by = by_and_now(request)
     if way in PAYING:
         payment = valid(RemedyForm(request.POST))
-        actions.pay_for_mismatch(mismatch=mismatch, remedy=Remedy(way), by=by, now=now, **payment)
+        actions.pay_for_mismatch(mismatch=mismatch, remedy=Remedy(way), **by, **payment)
         return
-    form = DecisionForm(request.POST)
-    if way not in [*Remedy] or not form.is_valid():
-        raise ReasonMissing(_("Say in a few words how you dealt with this. Nothing was changed."))
-    how = form.cleaned_data["how"]
+    if way not in [*Remedy]:
+        raise CannotPay(_("Choose what to do with this submission. Nothing was changed."))
+    how = valid(DecisionForm(request.POST))["how"]
     if way == Remedy.CONFIRM:
-        actions.confirm_manually(mismatch=mismatch, how=how, by=by, now=now)
+        actions.confirm_manually(mismatch=mismatch, how=how, **by)
     elif way == Remedy.SETTLE:
-        actions.settle_mismatch(mismatch=mismatch, how=how, by=by, now=now)
+        actions.settle_mismatch(mismatch=mismatch, how=how, **by)
     else:
         rejection = valid(rejection_form(mismatch.campaign, request.POST)) if way == Remedy.REJECT else {}
-        actions.decide_mismatch(mismatch=mismatch, remedy=Remedy(way), how=how, by=by, now=now, **rejection)
+        actions.decide_mismatch(mismatch=mismatch, remedy=Remedy(way), how=how, **by, **rejection)
 
 
 def _row(
@@ -140,6 +137,7 @@ def _row(
         "test": tests.get(person),
         "is_listed": case.status in NEVER_APPROVED,
         "ways": ways,
+        "decision": DecisionForm(auto_id=f"decision-{mismatch.pk}-%s"),
         "payments": [
             (
                 way,

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Study
 from annotation.numbers import number_in
-from annotation.rights import Right, by_and_now, read_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, read_page, signed_in, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries
-from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form
-from dashboard.recruitment.forms import OneBonusForm, PaymentFilter
+from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form, valid
+from dashboard.recruitment.forms import OneBonusForm, OutsideForm, PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
@@ -41,8 +41,8 @@ def submissions(request: HttpRequest, study: Study, number: int) -> HttpResponse
     tests = newest_attempts(study, [found.annotator_id for found in rows]) if campaign.is_test else {}
     context = {
         "campaign": campaign,
-        "next": f"after={following}" if following else "",
-        "is_first": not (after or only),
+        "first": request.path if after or only else "",
+        "next": f"?after={following}" if following else "",
         "rows": [_row(campaign, submission, tests.get(submission.annotator_id)) for submission in rows],
         "platform": platform_of(campaign),
     }
@@ -56,11 +56,10 @@ def decide_submission(request: HttpRequest, study: Study, number: int) -> HttpRe
         Submission.objects.select_related("campaign__study"), pk=number, campaign__study=study
     )
     campaign, way = submission.campaign, request.POST.get("way", "")
-    question = confirmation_of_large_bonus(request, campaign) if way == "bonus" else None
-    if question:
+    if way == "bonus" and (question := confirmation_of_large_bonus(request, campaign)):
         return question
     with ErrorsAsMessages(request):
-        decide_about(submission, way, request, by=signed_in(request))
+        decide_about(submission, way, request)
         messages.success(request, str(HELD if way == "reject" else RECORDED))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
@@ -81,9 +80,9 @@ def undo_rejection(request: HttpRequest, study: Study, number: int) -> HttpRespo
             messages.success(
                 request, _("The rejection is undone. The submission waits for a decision again.")
             )
-        told = platform_of(campaign).words.rejection_withdrawn
-        if payment.tries and told:
-            messages.warning(request, str(told))
+        warning = platform_of(campaign).words.rejection_withdrawn
+        if payment.tries and warning:
+            messages.warning(request, str(warning))
     return redirect("dashboard:submissions", slug=study.slug, number=campaign.number)
 
 
@@ -107,12 +106,12 @@ def _row(campaign: Campaign, submission: Submission, test: Attempt | None) -> di
 @write_page(Right.CHANGE)
 def find_by_id(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the participant with a platform's id, and their submissions."""
-    found = actions.look_up(
+    matches = actions.look_up(
         study=study,
         remote_id=request.POST.get("remote_id", "").replace("\0", "")[:200],
         **by_and_now(request),
     )
-    rows = [(one, pseudonym(study.pseudonym_key, one.annotator.pk)) for one in found]
+    rows = [(match, pseudonym(study.pseudonym_key, match.annotator.pk)) for match in matches]
     return render(request, "dashboard/recruitment/found.html", {"rows": rows})
 
 
@@ -157,26 +156,26 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     before = number_in(request.GET.get("before"))
     listed = list((found.filter(pk__lt=before) if before else found)[: ON_A_PAGE + 1])
     shown = listed[:ON_A_PAGE]
-    may_change = Right.CHANGE in rights_in(request.user, study)
     context = {
-        "next": selected.query(before=shown[-1].pk) if len(listed) > ON_A_PAGE else "",
+        "first": f"?{selected.query()}" if before else "",
+        "next": f"?{selected.query(before=shown[-1].pk)}" if len(listed) > ON_A_PAGE else "",
         "list_filter": selected,
-        "is_first": not before,
-        "rows": _rows(study, shown, may_change=may_change),
+        "rows": _rows(study, shown),
         "forgotten": queries.unpaid_to_forgotten(study),
         "sums": queries.sums_by_campaign(study),
     }
     return render(request, "dashboard/recruitment/payments.html", context)
 
 
-def _rows(study: Study, shown: list[Payment], *, may_change: bool) -> list[dict[str, Any]]:
+def _rows(study: Study, shown: list[Payment]) -> list[dict[str, Any]]:
     refused = Payment.objects.filter(pk__in=[payment.pk for payment in shown])
     retryable = set(refused.retryable().values_list("pk", flat=True))
     return [
         {
             "payment": payment,
             "pseudonym": pseudonym(study.pseudonym_key, payment.submission.annotator_id),
-            "can_be_retried": may_change and payment.pk in retryable,
+            "outside": OutsideForm(auto_id=f"outside-{payment.pk}-%s"),
+            "can_be_retried": payment.pk in retryable,
         }
         for payment in shown
     ]
@@ -211,9 +210,10 @@ def retry_payments(request: HttpRequest, study: Study, number: int) -> HttpRespo
 
 @write_page(Right.CHANGE)
 def note_external_payment(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Record that a payment which the platform refused was made in another way."""
-    payment, reason = _payment(study, number), request.POST.get("reason", "")
+    """Record that a payment which the platform refused was made outside it."""
+    payment = _payment(study, number)
     with ErrorsAsMessages(request):
+        reason = valid(OutsideForm(request.POST))["reason"]
         actions.record_external_payment(payment=payment, reason=reason, **by_and_now(request))
         messages.success(request, _("Recorded as paid."))
     return redirect("dashboard:payments", slug=study.slug)

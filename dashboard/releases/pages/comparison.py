@@ -94,14 +94,14 @@ def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str
                 for side in _SIDES
             ],
             "votes": [
-                {"annotator": vote["annotator"], "told": change_told(vote, titles)} for vote in row["votes"]
+                {"annotator": vote["annotator"], "change": changes_of(vote, titles)} for vote in row["votes"]
             ],
         }
         for row in rows
     ]
 
 
-def change_told(vote: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+def changes_of(vote: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """Describe how a vote differs between the releases: new, gone, or the changed answers."""
     before, now = vote["before"], vote["now"]
     if before is None or now is None:

@@ -16,7 +16,7 @@ from annotation.rights import Right, by_and_now, form_page, read_page, study_cre
 from dashboard import actions
 from dashboard.http import ErrorsInForm, csv_file, render_form
 from dashboard.releases.human_baseline import Admission, BaselinePlan, Viewers, Who, newest_consent
-from dashboard.settings.forms import StudyForm, number, one_of, prose
+from dashboard.settings.forms import number, one_of, prose
 from publishing.human_baseline.drawing import check_not_withdrawn, check_size_for_a_page, has_questions
 from publishing.human_baseline.study_results import results
 from publishing.models import Release
@@ -155,7 +155,7 @@ WHO = (
 """Only ``manage.py draw_baseline`` can give the study a round of its own, from a file."""
 
 
-class BaselineForm(StudyForm):
+class BaselineForm(forms.Form):
     """The settings of a human baseline, drawn from a release."""
 
     title = forms.CharField(

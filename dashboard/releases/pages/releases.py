@@ -18,12 +18,12 @@ from annotation.models import Study
 from annotation.numbers import number_in
 from annotation.protocols.instructions import sections_of
 from annotation.reasons import LONGEST_STATEMENT
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in
+from annotation.rights import Right, by_and_now, form_page, granted, read_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.releases.recruited import recruited
 from dashboard.settings.configuration_export import test_of
-from dashboard.settings.forms import StudyForm, prose
+from dashboard.settings.forms import prose
 from publishing import previews, progress
 from publishing.actions.published import withdraw_release as record_withdrawal
 from publishing.actions.releases import request_release
@@ -61,8 +61,8 @@ def releases(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "build": _build(underway) if underway else None,
         "releases": rows[:PER_PAGE],
-        "older": rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else None,
-        "is_first": not before,
+        "first": request.path if before else "",
+        "next": f"?before={rows[PER_PAGE - 1].number}" if len(rows) > PER_PAGE else "",
         "archives": ARCHIVES,
         "can_compare": published > 1,
         "advice": _advice(rows),
@@ -81,7 +81,7 @@ def _advice(rows: list[Release]) -> list[str]:
         return []
 
 
-class WithdrawalForm(StudyForm):
+class WithdrawalForm(forms.Form):
     """The public reason for withdrawing a release."""
 
     reason = prose(
@@ -127,7 +127,7 @@ def _build(release: Release) -> dict[str, Any]:
     }
 
 
-class StatementForm(StudyForm):
+class StatementForm(forms.Form):
     """The data statement, a field for each of its items. ``publishing.data_statement`` has the rules."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -135,7 +135,7 @@ class StatementForm(StudyForm):
         for section in sections_of(render_to_string("dashboard/releases/statement_fields.txt")):
             name, field = section.title, prose(*section.paragraphs)
             if name in ("url", "doi"):
-                field.widget = forms.TextInput(attrs={"class": "text"})
+                field.widget = forms.TextInput()
             self.fields[name] = field
 
     def statement(self) -> Statement:
@@ -146,7 +146,7 @@ class StatementForm(StudyForm):
 @form_page(post=Right.CHANGE)
 def data_statement(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the data statement. A POST saves a new version."""
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    may_change = Right.CHANGE in granted(request)
     said = statement_of(study, at=clock.now())
     initial = asdict(said) | {"creators": "\n".join(said.creators)}
     form = StatementForm(request.POST if request.method == "POST" else None, initial=initial)

@@ -13,10 +13,10 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 from annotation import actions
 from annotation.alert_kinds import EVENT_KINDS, AlertKind
 from annotation.models import Alert, Membership, Study, Webhook
-from annotation.rights import Right, by_and_now, form_page, rights_in, signed_in, write_page
+from annotation.rights import Right, by_and_now, form_page, granted, signed_in, write_page
 from dashboard.alerts.webhooks import WebhookRefused, read_address, secret_of
 from dashboard.http import ErrorsAsMessages, render_form
-from dashboard.settings.forms import RowForm, StudyForm
+from dashboard.settings.forms import RowForm
 from tomannot import clock
 
 SHOWN = 20
@@ -29,7 +29,7 @@ def _kinds(choices: Any, **more: Any) -> forms.MultipleChoiceField:
     )
 
 
-class MailsForm(StudyForm):
+class MailsForm(forms.Form):
     """A member's address, and what they are mailed about in a study."""
 
     email = forms.EmailField(label=gettext_lazy("Your e-mail address"), required=False, max_length=254)
@@ -39,7 +39,7 @@ class MailsForm(StudyForm):
 StalledForm = forms.modelform_factory(Study, RowForm, fields=["stall_hours"])
 
 
-class WebhookForm(StudyForm):
+class WebhookForm(forms.Form):
     """Address and kinds of a new webhook."""
 
     url = forms.CharField(
@@ -75,10 +75,10 @@ def alerts(request: HttpRequest, study: Study) -> HttpResponse:
 def test(request: HttpRequest, study: Study) -> HttpResponse:
     """Send a test alert to the reader, and to the webhooks if they may change these."""
     by = signed_in(request)
-    may_change = Right.CHANGE in rights_in(by, study)
+    may_change = Right.CHANGE in granted(request)
     with ErrorsAsMessages(request):
         actions.send_test_alert(study=study, to_webhooks=may_change, by=by, now=clock.now())
-        messages.success(request, _("A test alert is on its way. Below you read when it is sent."))
+        messages.success(request, _("A test alert is on its way. The list below shows when it is sent."))
     return redirect("dashboard:alerts", slug=study.slug)
 
 
@@ -124,7 +124,7 @@ def _page(
 ) -> HttpResponse:
     user = signed_in(request)
     membership = Membership.objects.filter(study=study, user=user).first()
-    may_change = Right.CHANGE in rights_in(user, study)
+    may_change = Right.CHANGE in granted(request)
     chosen = {"email": user.email, "kinds": membership.alerts if membership else []}
     hooks = study.webhooks.filter(removed_at=None) if may_change else Webhook.objects.none()
     shown = Alert.objects.filter(Q(user=user) | Q(webhook__in=hooks), study=study)

@@ -16,7 +16,6 @@ from accounts.models import User
 from annotation import actions
 from annotation.models import ApiToken, Study
 from annotation.rights import researchers_page, signed_in, studies_of
-from dashboard.settings.forms import StudyForm
 from tomannot import clock
 
 PAST_SHOWN = 20
@@ -29,7 +28,7 @@ DAYS = (
 )
 
 
-class TokenForm(StudyForm):
+class TokenForm(forms.Form):
     """Name, study, scopes and validity of a new token."""
 
     name = forms.CharField(

@@ -151,7 +151,7 @@ class LogForm(forms.Form):
         did = Event.objects.filter(study=study, actor=OuterRef("pk"))  # current member or not
         who.queryset, who.empty_label = User.objects.filter(Exists(did)).order_by("username"), _("anybody")
         for name, field in self.fields.items():
-            field.widget.attrs |= {"class": "text", "autocomplete": "off"}
+            field.widget.attrs["autocomplete"] = "off"
             if name in ("since", "until"):
                 field.widget.input_type = "date"
                 field.widget.format = "%Y-%m-%d"

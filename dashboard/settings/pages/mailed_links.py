@@ -25,7 +25,7 @@ from annotation.models import Invitation, Membership
 from annotation.rights import RIGHTS, invitation_status
 from annotation.tokens import InvalidToken
 from dashboard.http import render_form
-from dashboard.settings.forms import RIGHTS_IN_WORDS, StudyForm
+from dashboard.settings.forms import RIGHTS_IN_WORDS
 from dashboard.settings.mails import ask_for_password_link, invitation_of
 from recruitment.views.links import answer_request_for_mail
 from tomannot import clock
@@ -33,7 +33,7 @@ from tomannot import clock
 UNUSABLE = "dashboard/settings/invitation_unusable.html"
 
 
-class NewcomerForm(StudyForm, UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
+class NewcomerForm(UserCreationForm):  # type: ignore[type-arg]  # not subscriptable at run time
     """A name and a password, which must pass the site's password rules."""
 
     class Meta:

@@ -12,7 +12,7 @@ from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from annotation import actions
 from annotation.models import Invitation, Membership, Study
-from annotation.rights import RIGHTS, Right, by_and_now, form_page, rights_in, tokens_of, write_page
+from annotation.rights import RIGHTS, Right, by_and_now, form_page, granted, rights_in, tokens_of, write_page
 from dashboard.actions import remove_member
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.settings.forms import RIGHTS_IN_WORDS
@@ -60,7 +60,7 @@ def member(request: HttpRequest, study: Study, user_id: int) -> HttpResponse:
         elif role in Role.values:
             actions.set_role(study=study, user=found.user, role=role, **by_and_now(request))
             changed = {"user": found.user.get_username(), "role": Role(role).label}
-            messages.success(request, _("%(user)s is %(role)s now.") % changed)
+            messages.success(request, _("%(user)s is now %(role)s.") % changed)
     if Right.LOOK in rights_in(request.user, study):
         return redirect("dashboard:members", slug=study.slug)
     return redirect("dashboard:studies")
@@ -119,7 +119,7 @@ def _context(request: HttpRequest, study: Study, form: InvitationForm) -> dict[s
     members = list(
         Membership.objects.filter(study=study).select_related("user", "added_by").order_by("added_at", "pk")
     )
-    may_manage = Right.MANAGE in rights_in(request.user, study)
+    may_manage = Right.MANAGE in granted(request)
     offers = Invitation.objects.open().filter(study=study).select_related("study", "invited_by")
     return {
         "form": form,

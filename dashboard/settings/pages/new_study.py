@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -19,7 +20,7 @@ from dashboard.http import ErrorsInForm, render_form
 from dashboard.queries import suggested_slug
 from dashboard.settings.configuration import InvalidConfiguration, StudyConfiguration, parse_configuration
 from dashboard.settings.configuration_export import configuration_of
-from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm, StudyForm
+from dashboard.settings.forms import CloneForm, ConfigurationForm, NewStudyForm
 from dashboard.settings.preview import preview_of, study_of
 from dashboard.settings.sample_study import sample_consent
 from qualification.experts import is_closed_in
@@ -47,7 +48,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
 def preview_new(request: HttpRequest) -> HttpResponse:
     """Preview the study of a form, even an incomplete one."""
     form = NewStudyForm.of(request.POST, consent="")
-    return render(request, "dashboard/settings/preview_new.html", {"preview": _preview(form)})
+    return render(request, "dashboard/settings/preview.html", {"preview": _preview(form)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -132,7 +133,7 @@ def _closed(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("dashboard:settings", slug=study.slug)
 
 
-def _make(request: HttpRequest, form: StudyForm, slug: str, config: StudyConfiguration) -> Study | None:
+def _make(request: HttpRequest, form: BaseForm, slug: str, config: StudyConfiguration) -> Study | None:
     with ErrorsInForm(form):
         slug = slug or suggested_slug(config.settings["title"])
         try:

@@ -19,21 +19,13 @@ from annotation.forms import instructions_context
 from annotation.models import LIVING, Enrollment, Study
 from annotation.opening import unserved_in_words
 from annotation.protocols import is_installed
-from annotation.rights import CREATE, Right, by_and_now, form_page, read_page, rights_in, write_page
+from annotation.rights import CREATE, Right, by_and_now, form_page, granted, read_page, write_page
 from annotation.strata import fill_of_strata, unserved_strata
 from dashboard import actions
 from dashboard.http import ErrorsAsMessages, ErrorsInForm, render_form
 from dashboard.overview.checklist import checklist, proxies_step
 from dashboard.releases.human_baseline import newest_consent
-from dashboard.settings.forms import (
-    EXAMPLES,
-    ConsentForm,
-    InstructionsForm,
-    SettingsForm,
-    StudyForm,
-    choose,
-    prose,
-)
+from dashboard.settings.forms import EXAMPLES, ConsentForm, InstructionsForm, SettingsForm, choose, prose
 from dashboard.settings.preview import preview_of
 from dashboard.settings.sample_study import SAMPLE_PROTOCOL
 from qualification.models import Round
@@ -77,7 +69,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("dashboard:settings", slug=study.slug)
     texts = texts_of(study)
     texts |= {f"{EXAMPLES}{question}": text for question, text in texts.pop("examples").items()}
-    form = InstructionsForm(study.protocol, request.POST or None, initial=texts)
+    form = InstructionsForm(study.protocol, request.POST if request.method == "POST" else None, initial=texts)
     if form.is_valid():
         with ErrorsInForm(form):
             made = set_instructions(study=study, **by_and_now(request), **form.texts())
@@ -110,7 +102,7 @@ def preview(request: HttpRequest, study: Study) -> HttpResponse:
 def _form(request: HttpRequest, study: Study, data: Any = None) -> SettingsForm:
     form = SettingsForm(data, initial=settings_of(study))
     form.fix(fixed_of(study))
-    if Right.CHANGE not in rights_in(request.user, study):
+    if Right.CHANGE not in granted(request):
         for field in form.fields.values():
             field.disabled = True
     return form
@@ -124,7 +116,7 @@ def _page(
     consent_form: ConsentForm | None = None,
 ) -> HttpResponse:
     wrong = (form and form.errors) or (consent_form and consent_form.errors)
-    may_change = Right.CHANGE in rights_in(request.user, study)
+    may_change = Right.CHANGE in granted(request)
     is_draft = study.state == Study.State.DRAFT
     steps = [step for step in (*checklist(study), *proxies_step(request)) if is_draft or not step.done]
     context = {
@@ -143,7 +135,7 @@ MOST_SHORT = 200
 """Participants listed at most."""
 
 
-class DesignForm(StudyForm):
+class DesignForm(forms.Form):
     """The column that divides the items, and a line for each stratum."""
 
     by_column = forms.ChoiceField(label=gettext_lazy("Column"), required=False)
@@ -169,10 +161,10 @@ class DesignForm(StudyForm):
 
 @form_page(post=Right.CHANGE)
 def design(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the design and what is short. A POST sets the design of a draft."""
+    """Show the design, and which strata and participants lack answers. A POST sets a draft's design."""
     load = "\n".join(f"{stratum.name}: {stratum.load}" for stratum in study.strata.all())
     initial = {"by_column": study.stratum_field, "load": load}
-    form = DesignForm(study, request.POST or None, initial=initial)
+    form = DesignForm(study, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         with ErrorsInForm(form):
             set_design(study=study, **form.cleaned_data, **by_and_now(request))

@@ -28,8 +28,8 @@ class RevisionForm(forms.Form):
             label = labels.get(story.content[name], name)
             self.fields[name] = prose(label, rows=16, required=True)
             self.fields[name].widget.attrs |= {"dir": "auto", "lang": story.study.story_language}
-        told = _("It is published with both texts.")
-        self.fields["reason"] = prose(_("Reason"), told, rows=3, required=True, max_length=LONGEST_STATEMENT)
+        hint = _("It is published with both texts.")
+        self.fields["reason"] = prose(_("Reason"), hint, rows=3, required=True, max_length=LONGEST_STATEMENT)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -68,7 +68,7 @@ def _form_page(request: HttpRequest, story: Story) -> HttpResponse:
         except WrongState as error:
             form.add_error(None, str(error))
         else:
-            told = _("%(new)s replaces %(old)s. Nobody is given the old version any more.")
-            messages.success(request, told % {"new": new.story_id, "old": story.story_id})
+            done = _("%(new)s replaces %(old)s. Nobody is given the old version any more.")
+            messages.success(request, done % {"new": new.story_id, "old": story.story_id})
             return redirect("dashboard:story", slug=study.slug, story_id=new.story_id)
     return render_form(request, "dashboard/stories/revise_story.html", {"story": story, "form": form})

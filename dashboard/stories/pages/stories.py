@@ -21,11 +21,11 @@ from annotation.importing.progress import progress_of
 from annotation.models import Adjudication, Story, StoryImport, Study
 from annotation.protocols import UnknownProtocol
 from annotation.reasons import LONGEST_STATEMENT
-from annotation.rights import Right, by_and_now, form_page, read_page, rights_in, write_page
+from annotation.rights import Right, by_and_now, form_page, granted, read_page, write_page
 from dashboard.figures import store
 from dashboard.http import ErrorsAsMessages, csv_file, csv_stream, json_stream, render_form
 from dashboard.settings.forms import UploadForm, choose
-from dashboard.stories.detail import about
+from dashboard.stories.detail import story_context
 from dashboard.stories.queries import (
     ANY,
     DISAGREE,
@@ -110,7 +110,7 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the list. A search for the id of a story leads to that story at once."""
     form = SearchForm(study, request.GET)
     search = form.search()
-    if search.start and not (search.text or search.filters or search.after):
+    if search.start and not (search.text or search.is_filtered or search.after):
         found = Story.objects.filter(study=study, story_id=search.start).first()
         if found:
             return redirect("dashboard:story", slug=study.slug, story_id=found.story_id)
@@ -125,8 +125,8 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
             (row, OUTCOMES[row.verdict.outcome], reason_in_words(study, row.verdict)) for row in page.rows
         ],
         "next": "?" + urlencode({**request.GET.dict(), "after": page.next}) if page.next else "",
-        "is_first": not search.after,
-        "is_filtered": bool(search.filters or search.start),
+        "first": (form.query() or request.path) if search.after else "",
+        "is_filtered": bool(search.is_filtered or search.start),
         "wanted": form.query(),
         "decisions": Adjudication.Verdict.choices,
         "longest": LONGEST_STATEMENT,
@@ -170,14 +170,14 @@ def story(request: HttpRequest, study: Study, story_id: str) -> HttpResponse:
     found = get_object_or_404(Story.objects.select_related("story_import"), study=study, story_id=story_id)
     found.study = study
     is_newest = found.role == Story.Role.MAIN and not found.is_old_version
-    context = about(study, found) | {
+    context = story_context(study, found) | {
         "story": found,
-        "may_review": is_newest and Right.REVIEW in rights_in(request.user, study),
+        "may_review": is_newest and Right.REVIEW in granted(request),
     }
     if is_newest and study.protocol.revisable:
         with suppress(WrongState):
             actions.check_revisable(story=found, study=study)
-            context["may_revise"] = Right.CHANGE in rights_in(request.user, study)
+            context["may_revise"] = Right.CHANGE in granted(request)
     if found.role == Story.Role.MAIN:
         form = SearchForm(study, request.GET)
         search = form.search()

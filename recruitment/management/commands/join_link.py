@@ -35,10 +35,10 @@ class Command(ActionCommand):
 
 
 def _settings(options: dict[str, Any], *, now: datetime) -> dict[str, Any]:
-    said = dict(PLATFORMS[options["platform"]]) if options["platform"] else {}
+    changes = dict(PLATFORMS[options["platform"]]) if options["platform"] else {}
     if options["reopen"]:
-        said |= {"closes_at": None, "most_people": None}
+        changes |= {"closes_at": None, "most_people": None}
     if options["close"]:
-        said |= {"closes_at": now}
+        changes |= {"closes_at": now}
     named = (*TEXTS, "most_people", "least_stories")
-    return said | {name: options[name] for name in named if options[name] is not None}
+    return changes | {name: options[name] for name in named if options[name] is not None}

@@ -284,7 +284,7 @@ def test_the_next_step_follows_the_state_and_the_votes(boss: Client) -> None:
     compute.make(study.pk, now=now + timedelta(hours=1))
     assert steps()[0] == "Publish a release", "every story has its votes"
     actions.close_study(study=study, by=None, now=now)
-    assert steps()[:3] == ["Publish a release", "Open again", "Import stories"]
+    assert steps()[:3] == ["Publish a release", "Reopen", "Import stories"]
 
 
 def test_many_leases_are_cut_and_a_story_is_released_by_a_button(

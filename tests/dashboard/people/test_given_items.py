@@ -108,7 +108,7 @@ def test_stories_given_to_nobody_are_counted_where_nothing_else_is_served(client
     signed_in(client, study)
     give(study, builders.invite(study)[0], ids(1))
     assert "5 stories are given to nobody." in client.get(HERE).content.decode()
-    assert "Given to nobody so far: 5" in client.get("/studies/main/").content.decode()
+    assert "not given yet: 5" in client.get("/studies/main/").content.decode()
 
 
 def test_others_read_the_page_without_forms(client: Client, study: Study) -> None:

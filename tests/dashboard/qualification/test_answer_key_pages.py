@@ -327,7 +327,7 @@ def test_a_question_that_is_too_hard_or_known_is_said_with_its_numbers(
     assert "for 6 comparisons and for looking again (Bonferroni): p = 0.0043" in page
     assert "this answer alone failed 8 attempts" in page
     assert page.count("Too hard?") == 1
-    assert page.count("Known?") == 1
+    assert page.count("Leaked?") == 1
 
 
 def test_the_round_says_what_people_chose_to_who_may_know_its_key(study: Study, round: Round) -> None:

@@ -248,5 +248,6 @@ def test_of_many_decisions_the_votes_are_compared_once_for_many_looks(
     for _ in range(2):
         page = researcher.get("/studies/main/quality/decisions/")
         assert [row[1] for row in page.context["sums"]] == [0, 2, 0]
-        assert (len(page.context["rows"]), page.context["more"]) == (1, 1)
+        assert (len(page.context["rows"]), page.context["more"]) == (1, True)
+        assert page.content.decode().count("expert=against") == 1
     assert sorted(looked_at) == [1, 1, 2]

@@ -262,5 +262,5 @@ def test_people_are_kept_in_pages(study: Study, boss: Client, monkeypatch: pytes
         for page in (1, 2)
     )
     assert everybody[2] not in first_page
-    assert "More participants" in first_page
+    assert "Next page" in first_page
     assert everybody[2] in second_page

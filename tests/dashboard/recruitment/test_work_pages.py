@@ -180,7 +180,7 @@ def test_a_rejection_is_taken_back_and_the_work_waits_again(study: Study, boss: 
     assert "waits for a decision again" in shown
     assert "Approve and pay" in shown
     listed = words(boss, "payments")
-    assert "taken back" in listed
+    assert "undone" in listed
     assert "Retry" not in listed, "it is rejected anew, if at all, where the work stands"
     assert "a payment that the platform refused" in said(boss, "retry_payment", rejection.pk)
 
@@ -222,13 +222,13 @@ def test_each_mismatch_can_be_dealt_with(
 ) -> None:
     stranger = stranger_on_a_platform(study)
     shown = words(boss, "mismatches")
-    assert "Handed in there, nothing of it here" in shown
+    assert "Handed in there, no answers here" in shown
     assert "5f3a9c0de1" not in shown
     assert "Count the votes" not in shown, "there are none"
     assert "1 submission on which the platform and this site disagree" in words(boss, "recruitment")
     here = ("settle_mismatch", stranger.pk)
     assert "in a few words" in said(boss, *here, way="settle", how=" ")
-    assert "in a few words" in said(boss, *here, way="burn", how="done")
+    assert "Choose what to do" in said(boss, *here, way="burn", how="done")
     assert "has no answers for this submission" in said(boss, *here, way="confirm", how="done")
     short = {"way": "reject", "how": "rejected", "reason": "Too short.", "category": "NO_DATA"}
     said(boss, *here, **short)
@@ -326,5 +326,5 @@ def test_a_closed_platform_is_offered_only_where_it_is_set_up(
     shown = words(boss, "recruitment")
     assert ("Mechanical Turk" in shown) == has_account
     assert ("Amazon closed Mechanical Turk for good on 30 September 2026." in shown) == has_account
-    assert "What nobody decides about is approved by Prolific after 21 days." in shown
+    assert "Prolific approves undecided submissions after 21 days." in shown
     assert "Amazon closed Mechanical Turk for good" in words(boss, "new_campaign", "mturk", "stories")

@@ -151,7 +151,7 @@ def test_a_comparison_that_cannot_be_made_ends_with_a_reason(
 
 
 def test_nonsense_is_no_comparison(release: Release, boss: Client) -> None:
-    assert "not two published releases" in words(boss, "/studies/pilot/releases/compare/")
+    assert "You need two published releases" in words(boss, "/studies/pilot/releases/compare/")
     for query in ("first=1&second=1", "first=1&second=99", "first=x&second=-1", f"first={10**40}&second=1"):
         assert boss.get(f"/studies/pilot/releases/compare/?{query}").status_code == 200
         assert boss.get(f"/studies/pilot/releases/compare.csv?{query}").status_code == 302

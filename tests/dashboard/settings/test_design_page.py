@@ -66,13 +66,13 @@ def test_it_tells_a_design_that_does_not_come_out(client: Client, django_user_mo
     study = designed(load={SEALED: 1, OPEN: 1}, items={SEALED: 9, OPEN: 1}, opened=False)
     builders.import_rows(study, [builders.story_row(47, scenario_name=NEW)])
     text = page_of(client, study, owner)
-    assert "does not come out exactly" in text
+    assert "does not divide evenly" in text
     assert re.findall(r'data-label="Participants">([\d.]+)<', text) == ["2", "18"]
     assert f"0 items of “{NEW}” per participant; it has 1. Add a load" in text
     (step,) = [step for step in checklist(study) if step.code == "design"]
     assert (f"{SEALED}: 18" in step.text, step.done, step.blocks) == (True, False, False)
     even = designed(opened=False, slug="even")
-    assert "does not come out exactly" not in page_of(client, even, owner)
+    assert "does not divide evenly" not in page_of(client, even, owner)
     assert not [step for step in checklist(even) if step.code == "design"]
 
 

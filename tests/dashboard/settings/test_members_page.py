@@ -116,7 +116,7 @@ def test_every_right_has_words() -> None:
 def test_a_role_is_changed_and_taken(study: Study, owner: User, desk: Client) -> None:
     rita = member(study, "rita", Role.REVIEWER)
     response = desk.post(address("member", rita.pk), {"role": "auditor"}, follow=True)
-    assert "rita is auditor now." in response.content.decode()
+    assert "rita is now auditor." in response.content.decode()
     assert rights_in(rita, study) == RIGHTS[Role.AUDITOR]
     response = desk.post(address("member", rita.pk), {"remove": "yes"}, follow=True)
     assert "rita is no longer a member. Their work stays." in response.content.decode()

@@ -213,6 +213,11 @@ def said(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
+def test_the_first_page_keeps_the_filters(researcher: Client, study: Study) -> None:
+    page = researcher.get("/studies/main/stories/", {"verdict": "dropped", "after": "a"}).content.decode()
+    assert '<a href="?verdict=dropped">First page</a>' in page
+
+
 def test_what_was_looked_for_is_there_as_a_file_over_all_pages(
     researcher: Client, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,11 @@ REVIEW_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (counted_though_excluded, "excluded_vote_does_not_count", {"rejected_vote_does_not_count"}),
     (counted_though_rejected, "rejected_vote_does_not_count", set()),
     (served_though_excluded, "excluded_people_are_not_served", set()),
-    (exclusion_of_somebody_elses_vote, "exclusion_is_of_its_authors_vote", set()),
+    (
+        exclusion_of_somebody_elses_vote,
+        "exclusion_is_of_its_authors_vote",
+        {"exclusion_is_in_the_log", "lifted_exclusion_is_in_the_log"},
+    ),
     (exclusion_not_logged, "exclusion_is_in_the_log", set()),
     (readmission_not_logged, "lifted_exclusion_is_in_the_log", set()),
     (spot_check_not_logged, "spot_check_is_in_the_log", set()),

@@ -135,9 +135,8 @@ VOTE_BREAKS: list[tuple[Callable[[World], None], str, set[str]]] = [
     (revision_lost, "revisions_count_from_one_without_gaps", set()),
     (
         two_first_revisions,
-        "only_the_last_revision_counts",
+        "revisions_count_from_one_without_gaps",
         {
-            "revisions_count_from_one_without_gaps",
             "first_vote_is_its_own_first_answer",
             "story_has_no_more_votes_than_wanted",
             "nobody_counts_twice_on_a_story",
