@@ -38,7 +38,7 @@ from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, Rel
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import RELEASE_JSON
-from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
+from publishing.models import AnswerSides, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
@@ -244,16 +244,11 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.BUILDING:
         return
-    counts = built.description["counts"]
     for name in COUNTS:
-        setattr(release, name, counts[name])
+        setattr(release, name, built.description["counts"][name])
     ReleaseFile.objects.bulk_create(
         ReleaseFile(release=release, path=file.path, size=file.size, sha256=file.sha256)
         for file in built.files
-    )
-    DroppedReason.objects.bulk_create(
-        DroppedReason(release=release, reason=reason, stories=stories)
-        for reason, stories in counts["dropped_by_reason"].items()
     )
     AnswerSides.objects.filter(study=release.study_id, medians={}).update(
         medians=built.description["medians"]

@@ -76,7 +76,6 @@ def record_sample(
     made = BaselineSample.objects.create(
         study=study,
         release=release,
-        manifest_sha256=release.manifest_sha256,
         per_scenario=per_scenario,
         seed=seed,
         stories=len(drawn.story_ids),

@@ -27,11 +27,6 @@ def once_published(done: str) -> pgtrigger.Trigger:
     return before(f"only_published_releases_are_{done}", pgtrigger.Insert, refusal)
 
 
-def _until_published(name: str) -> pgtrigger.Trigger:
-    refusal = refuse_if(_PUBLISHED, "a published release takes no more rows")
-    return before(name, pgtrigger.Insert, refusal)
-
-
 class ReleaseQuerySet(models.QuerySet["Release"]):
     def locked(self) -> "ReleaseQuerySet":
         """Lock the rows until the end of the transaction, with their studies loaded but not locked."""
@@ -220,7 +215,14 @@ class ReleaseFile(models.Model):
             unique("one_file_per_path_in_a_release", ["release", "path"]),
             check("release_file_is_hashed", Q(sha256__regex="^[0-9a-f]{64}$")),
         ]
-        triggers = [final("release_file_is_final"), _until_published("published_release_takes_no_files")]
+        triggers = [
+            final("release_file_is_final"),
+            before(
+                "published_release_takes_no_files",
+                pgtrigger.Insert,
+                refuse_if(_PUBLISHED, "a published release takes no more rows"),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.path
@@ -240,22 +242,6 @@ class ReleaseFile(models.Model):
             return self.place.is_file()
         except OSError:  # the shared store is away
             return False
-
-
-class DroppedReason(models.Model):
-    """The number of a release's stories dropped for one reason (``q2``, or ``q1,q3``)."""
-
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="dropped_reasons")
-    reason = models.TextField()
-    stories = models.PositiveIntegerField()
-
-    class Meta:
-        ordering = ("release", "-stories", "reason")
-        constraints = [unique("one_count_per_reason_in_a_release", ["release", "reason"])]
-        triggers = [final("dropped_reason_is_final"), _until_published("published_release_takes_no_reasons")]
-
-    def __str__(self) -> str:
-        return f"{self.stories} dropped by {self.reason}"
 
 
 class Withdrawal(models.Model):
@@ -312,7 +298,6 @@ class Deposit(models.Model):
     requested_at = models.DateTimeField()
     done_at = optional_time()
     url = models.TextField(blank=True)
-    manifest_sha256 = models.CharField(max_length=64, blank=True)
     failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
 
     objects = DepositQuerySet.as_manager()
@@ -328,9 +313,9 @@ class Deposit(models.Model):
             ),
             check("deposit_url_has_no_secret", Q(url="") | Q(url__regex=r"^https?://[^@?\s]+$")),
             check(
-                "deposit_that_is_done_says_where_and_what",
-                Q(state="done", done_at__isnull=False) & ~Q(url="") & ~Q(manifest_sha256="")
-                | ~Q(state="done") & Q(done_at=None, url="", manifest_sha256=""),
+                "deposit_that_is_done_says_where",
+                Q(state="done", done_at__isnull=False) & ~Q(url="")
+                | ~Q(state="done") & Q(done_at=None, url=""),
             ),
             check(
                 "deposit_that_failed_says_why",
