@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, product
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
@@ -62,7 +61,6 @@ class ExpertEvaluation(TableProtocol):
         shows=("story",),
     )
     instructions = in_template("annotation/protocols/expert_evaluation.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "author": "story_generator_model"}
     headerless = TEMPLATE_COLUMNS
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = {CONDITIONS: LIMITS}

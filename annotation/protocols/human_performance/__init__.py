@@ -11,7 +11,6 @@ written anew: a question's story is the template's, then one of these texts.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
@@ -78,7 +77,6 @@ class HumanPerformance(MultipleChoiceProtocol):
     version = "1"
     title = _("Questions about beliefs and actions")
     instructions = in_template("annotation/protocols/human_performance.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"condition": "scenario_name"}
     headerless = TEMPLATE_COLUMNS
     resolution = "mean"

@@ -8,7 +8,6 @@ With it people answer the question sets of a release, so that their accuracy can
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
@@ -85,7 +84,6 @@ class MultipleChoiceProtocol(Protocol):
         "same_text": _("The same as another item"),
         "near_duplicate": _("Nearly the same story as another"),
     }
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     words = Words(_("question"), _("short stories, each with a question"))
     scored = QUESTION
 

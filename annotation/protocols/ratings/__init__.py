@@ -5,7 +5,6 @@ examples are our own. Ratings are summed up, and nothing is dropped because of t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
@@ -40,7 +39,6 @@ class RatingsProtocol(Protocol):
         )
     )
     instructions = in_template("annotation/protocols/ratings.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
 
     def parse(self, content: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the texts by name. Raise ``ValueError`` naming the wrong one."""
