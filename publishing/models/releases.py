@@ -16,6 +16,7 @@ from accounts.schema import before, check, final, fixed, optional_time, refuse_i
 from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
+from publishing.files.directory import file_facts
 from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
@@ -241,6 +242,16 @@ class ReleaseFile(models.Model):
         try:
             return self.place.is_file()
         except OSError:  # the shared store is away
+            return False
+
+    @property
+    def is_intact(self) -> bool:
+        """True if the file has the bytes that were published. Raise ``StoreUnavailable``."""
+        try:
+            return file_facts(self.release.directory, self.path).sha256 == self.sha256
+        except store.StoreUnavailable:
+            raise
+        except OSError:
             return False
 
 

@@ -83,7 +83,7 @@ def check_question_set(
 
 def check_changes(release: CheckedRelease, description: Description) -> list[Row]:
     """Check every row of ``changes.jsonl``. Return the sound ones."""
-    states = changes.story_states(release.directory, incomplete=True)
+    states = changes.story_states(release.directory)
     sound: list[Row] = []
     last = b""
     with ExitStack() as files:
