@@ -4,7 +4,6 @@ The four questions and the rule (one "no" from anybody drops a story, "possibly"
 the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 """
 
-
 from annotation.protocols.base import Part, Procedure, Protocol, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, _
