@@ -4,7 +4,6 @@ The plan is declared before the first answer, so that readers of a release can t
 the results were known, as with a preregistration.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -37,11 +36,6 @@ _CHANGES = (
 def canonical(plan: Mapping[str, Any]) -> str:
     """Return the plan as JSON with sorted keys and without spaces: the text whose UTF-8 is hashed."""
     return json.dumps(plan, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-
-
-def hash_of(text: str) -> str:
-    """Return the SHA-256 of a canonical plan, in hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plan_and_deviations(release: Release) -> dict[str, Any] | None:
