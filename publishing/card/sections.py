@@ -53,7 +53,7 @@ class Documents:
     example: Mapping[str, Any]
     """The first row of the first config."""
     statistics: Mapping[str, Any]
-    guessed: Mapping[str, Any] | None
+    guessed: Mapping[str, Any]
     """The document of the machine validation."""
     people: Mapping[str, Any] | None
     """Results of the human baseline, if there is one."""
