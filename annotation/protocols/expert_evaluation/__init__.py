@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
 from annotation.protocols.fields import MAX_QUESTION, Told, read_row
-from annotation.protocols.human_performance import BELIEFS, KINDS, TEMPLATE_COLUMNS, compose
+from annotation.protocols.human_performance import BELIEFS, BIGTOM, KINDS, TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries
@@ -67,7 +67,7 @@ class ExpertEvaluation(TableProtocol):
     remedy = 'Write [{"id": "forward-belief-false", "text": "…"}, …].'
     resolution = "mean"
     words = Words(_("template"), _("templates of short stories"))
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=2)
+    follows = Procedure(BIGTOM, votes=2)
     statistics = ("strict_agreement",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:

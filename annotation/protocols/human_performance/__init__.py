@@ -20,6 +20,7 @@ from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
 from annotation.protocols.questions import _
 
+BIGTOM = "Gandhi et al., BigToM: Understanding Social Reasoning in Language Models"
 TEMPLATE_COLUMNS = (
     "story", "aware", "unaware", "action_aware", "action_unaware", "belief_question", "desire_question",
     "action_question", "belief_answer_aware", "desire_answer_aware", "action_answer_aware",
@@ -81,7 +82,7 @@ class HumanPerformance(MultipleChoiceProtocol):
     headerless = TEMPLATE_COLUMNS
     resolution = "mean"
     statistics = ("accuracy",)
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
+    follows = Procedure(BIGTOM, votes=20)
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield the questions of all conditions of a template. A row with choices is a composed question."""

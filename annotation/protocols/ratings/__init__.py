@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Procedure, Protocol, Scored, Words, part, read_text
 from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_STORY, Fields, read_each
+from annotation.protocols.human_performance import BIGTOM
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Scale, _
 
@@ -29,7 +30,7 @@ class RatingsProtocol(Protocol):
     resolution = "mean"
     statistics = ("contrasts",)
     words = Words(_("item"), _("short stories, each with a question and two answers"))
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
+    follows = Procedure(BIGTOM, votes=20)
     questions = tuple(
         Scale(key, title, text, shows=shows, lowest=_("Strongly disagree"), highest=_("Strongly agree"))
         for key, title, text, shows in (

@@ -10,7 +10,6 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import astuple, replace
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
 from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Told
@@ -120,9 +119,9 @@ def _read_text(
     made = []
     for level, prefix in _LEVELS:
         key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
-        asked = stories.Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
+        asked = stories.NextAction(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
         stories.check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
-        provenance = replace(origin, severity_original=level, story_generator_model=completion.model)
+        provenance = origin._replace(severity_original=level, story_generator_model=completion.model)
         sentences = stories.Sentences(key_information, sentence, join_story(key_information, sentence))
         made.append(
             stories.make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked)
@@ -221,10 +220,10 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
             fields, "question", texts, entities.get(PERSON_X, ""), sentences.key_information
         )
     elif half == "action":
-        asked = stories.Asked(question, correct, incorrect)
+        asked = stories.NextAction(question, correct, incorrect)
         stories.check_actions_differ(fields, asked, "answer_incorrect")
         if not fields.failed:
             core_id = stories.core_of(story_id)
             story = stories.make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
     names = tuple(sorted(entities.items()))
-    return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
+    return story, (*provenance, names, *sentences, question, correct, incorrect)
