@@ -48,8 +48,8 @@ def plan_and_deviations(release: Release) -> dict[str, Any] | None:
         return None
     document = json.loads(plan.document)
     later = Event.objects.filter(study=release.study, type__in=_CHANGES, at__gt=plan.fixed_at)
-    until = release.answers_until or release.requested_at
-    in_time = Q(at__lte=release.requested_at) | Q(type=Event.Type.STORY_REVISED, at__lte=until)
+    revised = Q(type=Event.Type.STORY_REVISED, at__lte=release.counted_until)
+    in_time = Q(at__lte=release.requested_at) | revised
     with override(settings.LANGUAGE_CODE):
         deviations = [*_deviations(later.filter(in_time).order_by("at", "pk"), document)]
     if document["filter"] != release.filter_name:

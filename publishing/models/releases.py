@@ -3,6 +3,7 @@
 The directory is what is published; these rows record that it is, what is in it, and where copies are.
 """
 
+from datetime import datetime
 from pathlib import Path
 
 import pgtrigger
@@ -136,6 +137,11 @@ class Release(models.Model):
     def is_unfinished(self) -> bool:
         """True while the release waits for a worker or is being built."""
         return self.state in UNFINISHED
+
+    @property
+    def counted_until(self) -> datetime:
+        """The moment up to which everything in the release is counted."""
+        return self.answers_until or self.requested_at
 
     @property
     def votes_told(self) -> str:

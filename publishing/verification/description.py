@@ -110,10 +110,7 @@ def read(release: CheckedRelease) -> Description | None:
     asked = document["questions"] if isinstance(document["questions"], list) else []
     usual = {"scale": [], "in_words": False, "optional": False}
     full = [
-        {name: one[name] for name in one if name not in usual}
-        | {name: one.get(name, value) for name, value in usual.items()}
-        if isinstance(one, dict)
-        else one
+        {name: one[name] for name in one if name not in usual} | usual | one if isinstance(one, dict) else one
         for one in asked
     ]
     if isinstance(document["statement"], dict):  # older versions did not ask for every item
