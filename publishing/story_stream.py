@@ -37,7 +37,7 @@ from publishing.files.rows import (
     CONTEXT,
     CONTEXT_KEYS,
     NO_DECISIONS,
-    REMEMBERED,
+    CACHE_SIZE,
     Against,
     Chunk,
     CountedVote,
@@ -221,7 +221,7 @@ class _Reader:
     ) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._answers = lru_cache(maxsize=REMEMBERED)(partial(_answers, written))
+        self._answers = lru_cache(maxsize=CACHE_SIZE)(partial(_answers, written))
 
     def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.

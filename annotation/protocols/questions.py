@@ -85,8 +85,8 @@ class Question:
     def read(self, value: str, options: Collection[Option]) -> str:
         """Return a submitted value as it is stored. Raise ``ValueError`` if it is none of the options."""
         if value and all(value != option.key for option in options):
-            told = _("“%(value)s” is not one of the answers to this question.")
-            raise ValueError(told % {"value": value[:40]})
+            message = _("“%(value)s” is not one of the answers to this question.")
+            raise ValueError(message % {"value": value[:40]})
         return value
 
     def option(self, key: str) -> Option:
@@ -141,8 +141,8 @@ class Text(Question):
         if not any(one.isprintable() and one != " " for one in words):
             return ""
         if len(words) > self.longest:
-            told = _("Please shorten this to %(longest)s characters; it has %(length)s.")
-            raise ValueError(told % {"longest": self.longest, "length": len(words)})
+            message = _("Please shorten this to %(longest)s characters; it has %(length)s.")
+            raise ValueError(message % {"longest": self.longest, "length": len(words)})
         return words
 
 

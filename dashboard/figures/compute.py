@@ -20,7 +20,7 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import REMEMBERED, Against, Answers, CountedVote, JudgedStory
+from publishing.files.rows import CACHE_SIZE, Against, Answers, CountedVote, JudgedStory
 from publishing.filter_comparison import FilterComparison
 from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict, objections_in
 from publishing.queries import asked_questions, snapshot
@@ -90,7 +90,7 @@ def figures(
     )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=REMEMBERED)(_reading(study, rule))
+    read = lru_cache(maxsize=CACHE_SIZE)(_reading(study, rule))
     started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes

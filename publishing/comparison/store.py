@@ -42,7 +42,7 @@ REFUSED_FOR = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReleaseComparison:
     """A finished comparison. ``summary`` is written by :func:`compare`."""
 
     place: Path
@@ -72,16 +72,16 @@ def published_pair(study: Study, first: int, second: int) -> tuple[Release, Rele
     return (pair[0], pair[1]) if len(pair) == 2 else None
 
 
-def load(before: Release, now: Release) -> Comparison | None:
+def load(before: Release, now: Release) -> ReleaseComparison | None:
     """Return the comparison if a worker has finished it."""
     place = fetch(place_of(before, now))
     try:
-        return Comparison(place, json.loads((place / SUMMARY).read_bytes()))
+        return ReleaseComparison(place, json.loads((place / SUMMARY).read_bytes()))
     except FileNotFoundError:
         return None
 
 
-def get_or_request(before: Release, now: Release) -> tuple[Comparison | None, str]:
+def get_or_request(before: Release, now: Release) -> tuple[ReleaseComparison | None, str]:
     """Return the comparison; else have a worker build it, and return the failure of the last try, if any."""
     found = load(before, now)
     if found:
@@ -99,8 +99,9 @@ def job_of(before: Release, now: Release) -> Job:
 def compare(before: Release, now: Release) -> None:
     """Compare two published releases of a study by their files and store the result.
 
-    Memory is bounded by one story, and by experts' decisions. Raise :class:`~publishing.errors.UnusableRelease` if files are missing or
-    changed, and ``OSError``, which is ``StoreUnavailable`` if the shared store does not answer.
+    Memory is bounded by one story, and by experts' decisions. Raise
+    :class:`~publishing.errors.UnusableRelease` if files are missing or changed, and ``OSError``, which is
+    ``StoreUnavailable`` if the shared store does not answer.
     """
     place = place_of(before, now)
     if place.exists():

@@ -27,7 +27,7 @@ Against = frozenset[Choice]
 """The choices of a story's votes that count against it."""
 Answers = tuple[tuple[Choice, ...], ...]
 """The answers of every vote on one story."""
-REMEMBERED = 4096
+CACHE_SIZE = 4096
 """Combinations of answers whose results are cached; most votes and stories repeat a few."""
 
 
@@ -200,7 +200,7 @@ def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
     return {name: entities[name] for name in _names_in_order(tuple(entities))}
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _names_in_order(names: tuple[str, ...]) -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("Person"), name))
 

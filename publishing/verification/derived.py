@@ -141,7 +141,7 @@ def check_copy(release: CheckedRelease, path: str, columns: Mapping[str, Type]) 
                 return
             if problem := _other_metadata(file):
                 release.report(PARQUET, copy, problem)
-            row = _first_difference(batches(release.directory / path, expected), _rows(file))
+            row = _first_differing_row(batches(release.directory / path, expected), _rows(file))
     except FileNotFoundError:
         release.report(PARQUET, copy, "The file is missing.")
     except (pa.ArrowException, OSError) as error:
@@ -179,7 +179,7 @@ def _other_types(found: pa.Schema, expected: pa.Schema) -> str:
     return f"The types of {', '.join(odd)} do not fit the rows."
 
 
-def _first_difference(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]) -> int:
+def _first_differing_row(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]) -> int:
     """Return the number (from 1) of the first differing row, or 0. Batches may have any size."""
     seen = 0
     one, other = _next(left), _next(right)

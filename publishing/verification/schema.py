@@ -182,7 +182,7 @@ class VoteReader:
         self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
-        self._answers = lru_cache(maxsize=rows.REMEMBERED)(self._answers_of)
+        self._answers = lru_cache(maxsize=rows.CACHE_SIZE)(self._answers_of)
 
     def read(self, row: Row) -> CountedVote | str:
         """Return the vote in a row, or a sentence about what is wrong."""
@@ -286,11 +286,11 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
     story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *rows.PREDICTED)})
     rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
     if jsonl.line(rebuilt) != line.data:
-        return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."
+        return f"{_differing_column(rebuilt, row)} does not follow from the rest of the row."
     return story
 
 
-def _first_difference(expected: Row, found: Row) -> str:
+def _differing_column(expected: Row, found: Row) -> str:
     return next(
         (name for name in expected if jsonl.line({"": expected[name]}) != jsonl.line({"": found[name]})),
         "The row",

@@ -16,12 +16,12 @@ from publishing.instrument import form_of, readable
 from publishing.statistics.quartiles import QUARTILES
 from publishing.totals import Tally
 from publishing.verification.release import CheckedRelease, Description
-from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
+from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, ValueKind, Shape, misfit, or_null
 from publishing.verification.statistics import differences
 
 REPORT, INSTRUMENT = "annotation-report", "instrument"
 _KEYS = ["protocol", "forms", "consent", "pay", "test"]
-_AMOUNT = Kind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
+_AMOUNT = ValueKind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
 _KINDS: dict[str, Shape] = {
     "name": NAME, "texts": [TEXT], "count": COUNT, "count?": NUMBER_OR_NULL, "cents": _AMOUNT,
     "cents?": or_null(_AMOUNT), "quartiles?": or_null(dict.fromkeys(QUARTILES, _AMOUNT)),
@@ -54,12 +54,12 @@ ONLY_HERE: dict[str, dict[str, Shape]] = {
         "pass_marks": [TEXT], "attempted": NUMBER_OR_NULL, "passed": NUMBER_OR_NULL, "admitted_through": TEXT,
     },
     "characteristics": {
-        "intake": Kind("null or groups, none too small", lambda value: value is None or _are_groups(value))
+        "intake": ValueKind("null or groups, none too small", lambda value: value is None or _are_groups(value))
     },
     "quality_assurance": {
         "hidden_checks": or_null({**_CHECKS, "rules": _RULES}),
         "spot_checks": or_null(dict.fromkeys([item.name for item in fields(SpotChecks)], COUNT)),
-        "votes_not_counted": Kind("counts", lambda value: all(map(COUNT.fits, value.values()))),
+        "votes_not_counted": ValueKind("counts", lambda value: all(map(COUNT.fits, value.values()))),
         "people_with_excluded_votes": COUNT,
     },
     "pay": {"achieved": or_null([_object(_PAID)])},

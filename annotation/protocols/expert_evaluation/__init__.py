@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
-from annotation.protocols.fields import MAX_QUESTION, Told, read_row
+from annotation.protocols.fields import MAX_QUESTION, Reported, read_row
 from annotation.protocols.human_performance import BELIEFS, BIGTOM, KINDS, TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _
@@ -77,13 +77,13 @@ class ExpertEvaluation(TableProtocol):
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield a template per row, also of BigToM's file, whose conditions are composed."""
-        told: Told = set()
+        reported: Reported = set()
         for row in rows:
-            for one in (row,) if CONDITIONS in row.data else _composed(row, told):
+            for one in (row,) if CONDITIONS in row.data else _composed(row, reported):
                 if isinstance(one, Problem):
                     yield one
                 else:
-                    yield from read_row(one, told, self.known, self._read)
+                    yield from read_row(one, reported, self.known, self._read)
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return both judgements of every condition. None of them is right or wrong."""
@@ -94,9 +94,9 @@ class ExpertEvaluation(TableProtocol):
         )
 
 
-def _composed(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
+def _composed(row: SourceRow, reported: Reported) -> Iterator[SourceRow | Problem]:
     """Yield a template of BigToM's file with its conditions as rows, or everything that is wrong with it."""
-    composed = list(compose(row, told))
+    composed = list(compose(row, reported))
     yield from (problem for problem in composed if isinstance(problem, Problem))
     first = next((one for one in composed if isinstance(one, SourceRow)), None)
     if first is None:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
-from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Told
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Reported
 from annotation.protocols.validity import stories
 from annotation.protocols.validity.item import PERSON_X, join_story
 from annotation.protocols.validity.lint import SCENARIOS
@@ -46,13 +46,13 @@ _TRAILING_RULE = re.compile(r"[\s-]+\Z")
 _LEVELS = ((1, "MILD SEVERITY "), (2, ""), (3, "HIGH SEVERITY "))
 
 
-def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
+def read_completion(row: SourceRow, reported: Reported) -> Iterator[StoryRow | Problem]:
     """Yield the three stories of each completion in the row, mild first, or its problems.
 
     Their core is ``gen-`` and 12 hex digits of the SHA-256 of the completion's id; the stories are
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
     """
-    fields = Fields(row, told, COMPLETION_FIELDS)
+    fields = Fields(row, reported, COMPLETION_FIELDS)
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
     entities = stories.read_entities(fields)
@@ -149,13 +149,13 @@ class Pairs:
     kept, so that a file with all rows of one kind first needs little memory.
     """
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, reported: Reported) -> None:
+        self._reported = reported
         self._waiting: dict[str, Waiting] = {}
 
     def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
         """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
-        fields = Fields(row, self._told, PAIR_FIELDS)
+        fields = Fields(row, self._reported, PAIR_FIELDS)
         row_id = fields.identifier("id")
         base, _, half = row_id.rpartition("_")
         if row_id and (half not in _MATE or not base):

@@ -17,7 +17,7 @@ from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
 from dashboard.http import csv_stream
 from publishing.comparison import store
 from publishing.comparison.changes import Difference
-from publishing.comparison.store import Comparison
+from publishing.comparison.store import ReleaseComparison
 from publishing.facts import NOT_STATED
 from publishing.filters import Outcome
 from publishing.models import Release
@@ -202,7 +202,7 @@ def _side_by_side(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str
 
 
 def _shown(
-    request: HttpRequest, study: Study, before: Release, now: Release, found: Comparison
+    request: HttpRequest, study: Study, before: Release, now: Release, found: ReleaseComparison
 ) -> dict[str, Any]:
     summary = found.summary
     differing, numbers = summary["differing"], {"before": before.number, "now": now.number}
