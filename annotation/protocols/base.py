@@ -160,7 +160,7 @@ class Scored(NamedTuple):
     options: int
     """The number of options offered."""
     kind: str
-    """The kind of question, by which statistics are told: a condition, or what is asked."""
+    """The kind of question, by which statistics are reported: a condition, or what is asked."""
     question: str = ""
     """The key of its question; empty: :attr:`Protocol.scored`."""
     table: str = ""

@@ -98,7 +98,7 @@ class Question:
 class Scale(Question):
     """A question answered with a whole number, with words for both ends of the scale.
 
-    The options follow: their keys are the numbers, each chosen by its digit. Raise ``ValueError`` unless
+    Its options are the numbers; an annotator chooses one by its digit. Raise ``ValueError`` unless
     0 <= ``low`` < ``high`` <= 9.
     """
 
@@ -169,7 +169,7 @@ class SeveralOf(Question):
 class OpenTable:
     """The rows that people add: each is answered by all questions of the form, or by none.
 
-    They are numbered from ``01``; some between others may be empty. At least so many are asked for.
+    They are numbered from ``01``. Gaps are allowed. At least ``least`` rows must be filled.
     """
 
     least: int = 1

@@ -45,7 +45,7 @@ UNCONFIRMED = ("pending", "doubted")
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The other files of the release, as far as the card tells what is in them."""
+    """The contents of the other files that the card describes."""
 
     layout: Layout
     columns: Mapping[str, Mapping[str, Type]]

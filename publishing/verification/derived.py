@@ -71,7 +71,7 @@ def check_question_set(
                 return
             if line.encode() != question.data:
                 other = next(differences(question.row, orjson.loads(line)), "")
-                problem = other or "It is not made as other questions are."
+                problem = other or "Its JSON has another form than that of other questions."
                 release.report(QUESTIONS, path, problem, question.number)
     if question := next(questions, None):
         release.report(QUESTIONS, path, "There is no kept story for this question.", question.number)
@@ -106,7 +106,7 @@ def check_changes(release: CheckedRelease, description: Description) -> list[Row
             else:
                 sound.append(line.row)
     if sound and description.document["previous"] is None:
-        release.report(CHANGES, changes.CHANGES_PATH, "The release was compared with none.")
+        release.report(CHANGES, changes.CHANGES_PATH, "release.json names no previous release.")
     return sound
 
 

@@ -22,7 +22,7 @@ from publishing.verification.schema import (
     NAME,
     ORDINAL,
     TEXT,
-    ValueKind,
+    Kind,
     Shape,
     misfit,
     one_of,
@@ -36,21 +36,21 @@ _AS_STATED = (
 """Facts by the names of their keys."""
 _MEDIAN = re.compile("[0-9a-f]{16}")
 _RECORDED = [*RECORDED, "manifest_sha256"]
-_PREVIOUS = ValueKind(
+_PREVIOUS = Kind(
     f"null or an object with {', '.join(_RECORDED)}",
     lambda value: value is None or (isinstance(value, dict) and list(value) == _RECORDED),
 )
 _PLANNED: dict[str, Shape] = {
     "sha256": NAME,
     "fixed_at": MOMENT,
-    "document": ValueKind("an object with filter", lambda value: isinstance(value, dict) and "filter" in value),
+    "document": Kind("an object with filter", lambda value: isinstance(value, dict) and "filter" in value),
     "deviations": [{"at": MOMENT, "what": NAME}],
 }
-_MEDIANS = ValueKind(
+_MEDIANS = Kind(
     "an object with 16 hexadecimal digits for every question set",
     lambda value: isinstance(value, dict) and all(_MEDIAN.fullmatch(str(found)) for found in value.values()),
 )
-_PARAMETERS = ValueKind(
+_PARAMETERS = Kind(
     "an object with the whole number votes_per_story, and with a greater most_votes if any",
     lambda value: (
         isinstance(value, dict)
@@ -63,7 +63,7 @@ _COUNTS = (
     "stories", "kept", "dropped", "incomplete", "votes", "annotators", "dropped_by_question",
     "dropped_by_reason",
 )  # fmt: skip
-_COUNTED = ValueKind(
+_COUNTED = Kind(
     f"an object with {', '.join(_COUNTS)}, and with revised if there are old versions",
     lambda value: isinstance(value, dict) and [name for name in value if name != "revised"] == [*_COUNTS],
 )
@@ -166,7 +166,7 @@ def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[st
         yield "The plan does not have the SHA-256 that is stated for it."
     told = any(one["what"].startswith("another filter: ") for one in plan["deviations"])
     if told == (plan["document"]["filter"] == filter_name):
-        yield "The deviations from the plan do not say truly whether the filter is the planned one."
+        yield "The deviations from the plan state wrongly whether the filter is the planned one."
 
 
 def check_questions(release: CheckedRelease, description: Description) -> None:

@@ -16,12 +16,12 @@ from publishing.instrument import form_of, readable
 from publishing.statistics.quartiles import QUARTILES
 from publishing.totals import Tally
 from publishing.verification.release import CheckedRelease, Description
-from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, ValueKind, Shape, misfit, or_null
+from publishing.verification.schema import COUNT, NAME, NUMBER_OR_NULL, TEXT, Kind, Shape, misfit, or_null
 from publishing.verification.statistics import differences
 
 REPORT, INSTRUMENT = "annotation-report", "instrument"
 _KEYS = ["protocol", "forms", "consent", "pay", "test"]
-_AMOUNT = ValueKind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
+_AMOUNT = Kind("an amount", lambda value: re.fullmatch(r"\d+\.\d\d", str(value)) is not None)
 _KINDS: dict[str, Shape] = {
     "name": NAME, "texts": [TEXT], "count": COUNT, "count?": NUMBER_OR_NULL, "cents": _AMOUNT,
     "cents?": or_null(_AMOUNT), "quartiles?": or_null(dict.fromkeys(QUARTILES, _AMOUNT)),
@@ -54,12 +54,12 @@ ONLY_HERE: dict[str, dict[str, Shape]] = {
         "pass_marks": [TEXT], "attempted": NUMBER_OR_NULL, "passed": NUMBER_OR_NULL, "admitted_through": TEXT,
     },
     "characteristics": {
-        "intake": ValueKind("null or groups, none too small", lambda value: value is None or _are_groups(value))
+        "intake": Kind("null or groups, none too small", lambda value: value is None or _are_groups(value))
     },
     "quality_assurance": {
         "hidden_checks": or_null({**_CHECKS, "rules": _RULES}),
         "spot_checks": or_null(dict.fromkeys([item.name for item in fields(SpotChecks)], COUNT)),
-        "votes_not_counted": ValueKind("counts", lambda value: all(map(COUNT.fits, value.values()))),
+        "votes_not_counted": Kind("counts", lambda value: all(map(COUNT.fits, value.values()))),
         "people_with_excluded_votes": COUNT,
     },
     "pay": {"achieved": or_null([_object(_PAID)])},
@@ -74,7 +74,7 @@ def _are_groups(intake: Section) -> bool:
 
 
 def check_report(release: CheckedRelease, facts: ReleaseFacts, tally: Tally) -> Section | None:
-    """Check the report, if the files that it repeats can be read. Return what it says of people's answers."""
+    """Check the report, if the files that it repeats can be read. Return its intake groups."""
     paths = (REPORT_PATH, INSTRUMENT_PATH, STATISTICS_JSON)
     stated, shown, statistics = map(release.document, paths)
     if stated is None or shown is None or statistics is None:
@@ -116,7 +116,7 @@ def check_instrument(release: CheckedRelease, description: Description, tally: T
     here = found - {INSTRUMENT_PATH}
     for path in sorted(here | pages.keys()):
         if path not in here or (release.directory / path).read_bytes() != pages.get(path):
-            release.report(INSTRUMENT, path, f"It does not say what {INSTRUMENT_PATH} says.")
+            release.report(INSTRUMENT, path, f"It does not match {INSTRUMENT_PATH}.")
 
 
 def _wrong_instrument(document: dict[str, Any], description: Description, tally: Tally) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""The belief-extraction protocol: which beliefs does a story hold? People list them, experts make one list.
+"""The belief-extraction protocol: which beliefs does a story contain?
+
+People list them, and experts make one list of their lists.
 
 It follows the first stage of OmniToM: two people list independently who believes what, then reconcile their
 lists. The wording and the examples are our own.

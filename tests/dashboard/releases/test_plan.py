@@ -144,7 +144,7 @@ def changed_after_the_opening() -> Release:
 
 FORGERIES: dict[str, Callable[[Any], object]] = {
     "does not have the SHA-256": lambda plan: plan["document"].update(votes_per_story=1),
-    "do not say truly whether the filter": lambda plan: plan.update(deviations=[]),
+    "state wrongly whether the filter": lambda plan: plan.update(deviations=[]),
     "null or an object with sha256": lambda plan: plan.pop("fixed_at"),
 }
 
