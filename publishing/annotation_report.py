@@ -31,17 +31,17 @@ Section = Mapping[str, Any]
 
 
 def document(
-    facts: ReleaseFacts, tally: Tally, shown: Section, statistics: Section, told: Mapping[str, Section]
+    facts: ReleaseFacts, tally: Tally, instrument: Section, statistics: Section, records: Section
 ) -> dict[str, Any]:
     """Return the content of the report.
 
-    ``shown`` and ``statistics`` are the release's ``instrument.json`` and ``statistics.json``; ``told`` is
-    :func:`known_to_the_study`, which follows from no other file.
+    ``instrument`` and ``statistics`` are the contents of the release's ``instrument.json`` and
+    ``statistics.json``; ``records`` is :func:`known_to_the_study`, which follows from no other file.
     """
     outcomes, statement, plan = tally.outcomes, facts.statement, facts.plan
     joint = statistics.get("agreement_on_validity")
     agreement = {**statistics["agreement"], **({"agreement_on_validity": joint} if joint else {})}
-    sections: dict[str, Section | None] = {
+    parts: dict[str, Section | None] = {
         "items": {
             "complete": tally.complete,
             "incomplete": outcomes[Outcome.INCOMPLETE],
@@ -53,7 +53,7 @@ def document(
             "instructions": [
                 {name: form[name] for name in ("version", "language", "votes")}
                 | {"worked_examples": sum(map(len, form["examples"].values()))}
-                for form in shown["forms"]
+                for form in instrument["forms"]
             ]
         },
         "characteristics": {"stated": statement.demographics},
@@ -66,15 +66,15 @@ def document(
             "counted_up_to": MAX_SECONDS,
             "person_hours": tally.person_hours,
         },
-        "pay": {"per_hour_stated": shown["pay"]},
+        "pay": {"per_hour_stated": instrument["pay"]},
         "agreement": {name: {key: one[key] for key in _COEFFICIENTS} for name, one in agreement.items()},
         "ethics": {
             "review": statement.ethics,
-            "consent_texts": [consent["version"] for consent in shown["consent"]],
+            "consent_texts": [consent["version"] for consent in instrument["consent"]],
             "sensitive_information": statement.sensitive_information,
         },
     }
-    whole = {name: None if one is None else {**one, **told.get(name, {})} for name, one in sections.items()}
+    whole = {name: None if one is None else {**one, **records.get(name, {})} for name, one in parts.items()}
     return {"follows": FOLLOWS, **whole}
 
 

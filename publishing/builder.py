@@ -125,7 +125,7 @@ def write_stories(
         decisions_file = open_files.enter_context(writer.open(rows.ADJUDICATIONS_PATH))
         files = {one: open_files.enter_context(writer.open(path)) for one, path in totals.paths.items()}
         results_file = open_files.enter_context(writer.open(results.path)) if results else None
-        for judged in _votes_written(chunks, votes_file, totals.tally):
+        for judged in _write_votes(chunks, votes_file, totals.tally):
             story, votes = judged.story, judged.votes
             for field, decision in sorted(judged.decisions.items()):
                 decisions_file.write(jsonl.line(decision.row(story.story_id, field)))
@@ -143,7 +143,7 @@ def write_stories(
     return totals, votes_file.columns()
 
 
-def _votes_written(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> Iterator[GivenStory]:
+def _write_votes(chunks: Iterable[Chunk], file: VotesFile, tally: Tally) -> Iterator[GivenStory]:
     """Yield the stories of the chunks. Write and count their votes."""
     for chunk in chunks:
         file.write(chunk)
@@ -174,7 +174,7 @@ def write_questions(
             )
             for question_set in layout.question_sets
         ]
-        batches = parquet.copied(writer, path, columns[path])
+        batches = parquet.write_blocks(writer, path, columns[path])
         for stories in reported(batches, report, Stage.QUESTIONS, found.tally.outcomes[Outcome.KEPT]):
             for question_set, right_answers_first, twins in sets:
                 twins.write(*question_set.rows(stories, list(islice(right_answers_first, len(stories)))))
@@ -212,9 +212,9 @@ def _write_documents(
     writer.write(rows.INSTRUMENT_PATH, jsonl.document(shown))
     for path, page in instrument.readable(shown).items():
         writer.write(path, page)
-    told = annotation_report.known_to_the_study(facts)
-    report = annotation_report.document(facts, found.tally, shown, statistics, told)
-    writer.write(annotation_report.REPORT_PATH, jsonl.document(report))
+    records = annotation_report.known_to_the_study(facts)
+    annotation = annotation_report.document(facts, found.tally, shown, statistics, records)
+    writer.write(annotation_report.REPORT_PATH, jsonl.document(annotation))
     writer.write("README.md", dataset_card(facts, found.tally, made))
     writer.write(CITATION_PATH, citation_cff(facts))
     description = describe(facts, found, changes)

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db.models import Q
 
 from publishing.errors import BrokenDirectory
-from publishing.files.directory import MANIFEST, file_facts
+from publishing.files.directory import MANIFEST
 from publishing.files.rows import RELEASE_JSON
 from publishing.human_baseline.release_files import Baseline
 from publishing.models import Release
@@ -46,11 +46,7 @@ def _intact(found: Release | None) -> Path | None:
     if found is None or not (found.directory / MANIFEST).is_file():
         return None
     for file in found.files.filter(Q(path=RELEASE_JSON) | Q(path__endswith=".jsonl")):
-        try:
-            intact = file_facts(found.directory, file.path).sha256 == file.sha256
-        except FileNotFoundError:
-            intact = False
-        if not intact:
+        if not file.is_intact:
             raise BrokenDirectory(
                 f"{found.directory / file.path} is not as it was published, so the new release cannot "
                 "build on it. Restore the files of that release, or move its directory away, and "

@@ -200,7 +200,7 @@ class ReleaseFacts:
     recruited: Mapping[str, Any] | None = None
     """Figures on recruitment, test and pay for the annotation report; None if they were not given."""
     flagged: Flagged = field(default_factory=dict)
-    """The flagged votes, of which the card tells only what follows for the figures."""
+    """The flagged votes. The card reports only the figures without them."""
     given: int = 0
     """Counted votes on stories that were given to their annotator by name."""
     admitted_through: str = ""

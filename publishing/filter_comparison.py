@@ -17,27 +17,24 @@ from publishing.statistics.dawid_skene import dawid_skene
 MODEL = "dawid-skene"
 _VALID, _INVALID = 0, 1
 
-Against = frozenset[str]
-"""The questions whose answer in one vote counts against the story; empty for a vote in favour."""
 
-
-class Comparison:
+class FilterComparison:
     """Takes complete stories one at a time; memory grows by 17 bytes per vote and with the kinds of stories.
 
-    Old versions are not for filters to decide about. Two stories are of one kind if their votes object to
-    the same questions, whoever gave them, and any expert decided the same.
+    Leave out old versions of stories: no filter decides about them. Two stories are of one kind if their
+    votes object to the same questions, whoever gave them, and any expert decided the same.
     """
 
     def __init__(self, votes_per_story: int, filters: Mapping[str, StoryFilter] = FILTERS) -> None:
         """``filters`` are compared, the default first."""
         self._wanted, self._filters = votes_per_story, filters
-        self._kinds: dict[tuple[tuple[Against, ...], str], int] = {}
+        self._kinds: dict[tuple[tuple[frozenset[str], ...], str], int] = {}
         self._kind_of = array("l")
         self._people: dict[Hashable, int] = {}
         self._person = array("l")
         self._answer = array("b")
 
-    def add(self, votes: Sequence[tuple[Hashable, Against]], decision: str = "") -> None:
+    def add(self, votes: Sequence[tuple[Hashable, frozenset[str]]], decision: str = "") -> None:
         """Add a story with all its votes (the person, the questions the vote objects to) and any decision."""
         kind = tuple(sorted((against for _, against in votes), key=sorted)), decision
         self._kind_of.append(self._kinds.setdefault(kind, len(self._kinds)))
@@ -49,7 +46,7 @@ class Comparison:
         """Return the comparison as plain values.
 
         ``filters`` lists, for every filter and the model: ``name``, ``kept``, ``dropped``, and against the
-        default filter ``also_kept`` (by both), ``added`` (by this one only) and ``lost``; filters also have
+        default filter ``added`` (kept by this one only) and ``lost``; filters also have
         ``dropped_by_question``. ``people``, ``stories`` and ``votes`` count what was compared.
         """
         stories = Counter(self._kind_of)
@@ -97,7 +94,7 @@ class Comparison:
         kept = estimate.posteriors[:, _VALID] >= 0.5
         both = int((kept & np.array(default)[np.array(self._kind_of)]).sum())
         row = _row(MODEL, len(kept), int(kept.sum()), both, by_default)
-        return {**row, "iterations": estimate.iterations, "converged": estimate.converged}
+        return {**row, "converged": estimate.converged}
 
 
 def _row(name: str, stories: int, kept: int, both: int, by_default: int) -> dict[str, Any]:
@@ -105,7 +102,6 @@ def _row(name: str, stories: int, kept: int, both: int, by_default: int) -> dict
         "name": name,
         "kept": kept,
         "dropped": stories - kept,
-        "also_kept": both,
         "added": kept - both,
         "lost": by_default - both,
     }

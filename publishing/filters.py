@@ -5,9 +5,8 @@ which choices count against a story. It knows nothing of databases, people or ti
 """
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from django.utils import translation
 from django.utils.translation import gettext_noop, ngettext
@@ -69,6 +68,11 @@ class Verdict:
         return Verdict(Outcome.DROPPED, REVISED, lacks_votes=lacks_votes) if is_old else self
 
 
+def objections_in(votes: Iterable[Iterable[Choice]], against: Container[Choice]) -> list[frozenset[str]]:
+    """Return, for each vote, the questions with an answer that counts against the story."""
+    return [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+
+
 @dataclass(frozen=True, slots=True)
 class StoryFilter:
     """A rule that keeps or drops stories, with its name and wording.
@@ -99,21 +103,6 @@ class StoryFilter:
     """False if no story is dropped: each with all its votes is released."""
     most_votes: int | None = None
     """Where the number of votes is adaptive: the most that a story gets while its outcome is undecided."""
-    do_not_call_in_templates: ClassVar[bool] = True
-
-    def __call__(
-        self,
-        votes: Sequence[Sequence[Choice]],
-        *,
-        votes_per_story: int,
-        counts_against: Callable[[Choice], bool],
-        decision: str = "",
-    ) -> Verdict:
-        """Return the verdict on one story, given the choices of each counted vote: see :meth:`decide`."""
-        objections = [
-            frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes
-        ]
-        return self.decide(objections, votes_per_story=votes_per_story, decision=decision)
 
     def decide(self, objections: deciding.Objections, *, votes_per_story: int, decision: str = "") -> Verdict:
         """Return the verdict on one story, given the questions whose answer counts against it, by vote.

@@ -22,27 +22,27 @@ UNUSUAL = ("optional", "only_after")
 """Attributes that the instrument names only for questions that have them."""
 
 
-def form_of(protocol: Protocol, language: str, own: InstructionText | None = None) -> dict[str, Any]:
+def form_of(protocol: Protocol, language: str, custom: InstructionText | None = None) -> dict[str, Any]:
     with override(language):
-        said = as_written(protocol.instructions, protocol.questions)
-        examples = {one.key: read_examples(one, said["examples"][one.key]) for one in protocol.questions}
-        usual = {"page": said["page"], "examples": examples, "before_test": "", "thanks": ""}
+        texts = as_written(protocol.instructions, protocol.questions)
+        examples = {one.key: read_examples(one, texts["examples"][one.key]) for one in protocol.questions}
+        defaults = {"page": texts["page"], "examples": examples, "before_test": "", "thanks": ""}
         return {
-            "version": own.version if own else 0,
+            "version": custom.version if custom else 0,
             "language": language,
             "title": str(protocol.title),
             "questions": _plain(protocol.questions),
             **({"by_row": _plain(protocol.by_row)} if protocol.by_row else {}),
             **({"open_table": _plain(protocol.open_table)} if protocol.open_table else {}),
-            **({name: getattr(own, name) for name in WRITTEN} if own else usual),
+            **({name: getattr(custom, name) for name in WRITTEN} if custom else defaults),
         }
 
 
 def _plain(value: Any) -> Any:
     """Return dataclasses as objects, sequences as lists, and lazy texts in the current language."""
     if is_dataclass(value):
-        said = {item.name: getattr(value, item.name) for item in fields(value)}
-        return {name: _plain(one) for name, one in said.items() if one or name not in UNUSUAL}
+        values = {item.name: getattr(value, item.name) for item in fields(value)}
+        return {name: _plain(one) for name, one in values.items() if one or name not in UNUSUAL}
     if isinstance(value, set | frozenset):
         value = sorted(value)
     if isinstance(value, list | tuple):

@@ -4,7 +4,6 @@ The plan is declared before the first answer, so that readers of a release can t
 the results were known, as with a preregistration.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -39,11 +38,6 @@ def canonical(plan: Mapping[str, Any]) -> str:
     return json.dumps(plan, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def hash_of(text: str) -> str:
-    """Return the SHA-256 of a canonical plan, in hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def plan_and_deviations(release: Release) -> dict[str, Any] | None:
     """Return the study's plan and each deviation from it until the request, for ``release.json``.
 
@@ -54,8 +48,8 @@ def plan_and_deviations(release: Release) -> dict[str, Any] | None:
         return None
     document = json.loads(plan.document)
     later = Event.objects.filter(study=release.study, type__in=_CHANGES, at__gt=plan.fixed_at)
-    until = release.answers_until or release.requested_at
-    in_time = Q(at__lte=release.requested_at) | Q(type=Event.Type.STORY_REVISED, at__lte=until)
+    revised = Q(type=Event.Type.STORY_REVISED, at__lte=release.counted_until)
+    in_time = Q(at__lte=release.requested_at) | revised
     with override(settings.LANGUAGE_CODE):
         deviations = [*_deviations(later.filter(in_time).order_by("at", "pk"), document)]
     if document["filter"] != release.filter_name:

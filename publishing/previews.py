@@ -63,7 +63,7 @@ def build(*, study_id: int, filter_name: str, now: datetime) -> Preview:
     study = Study.objects.get(pk=study_id)
     statement = statement_of(study, at=now)
     try:
-        made = _built(study, filter_name, statement, now=now)
+        made = _build(study, filter_name, statement, now=now)
     except (OSError, DomainError, UnknownProtocol) as error:
         made = Preview(now, statement, failure=str(error))
     finally:
@@ -72,7 +72,7 @@ def build(*, study_id: int, filter_name: str, now: datetime) -> Preview:
     return made
 
 
-def _built(study: Study, filter_name: str, statement: Statement, *, now: datetime) -> Preview:
+def _build(study: Study, filter_name: str, statement: Statement, *, now: datetime) -> Preview:
     release = next_release(study=study, by=None, now=now, filter_name=filter_name)
     root = Path(settings.RELEASES_ROOT)
     root.mkdir(parents=True, exist_ok=True)

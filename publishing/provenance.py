@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tomllib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -23,18 +24,9 @@ def code_version() -> str:
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     revision = os.environ.get(REVISION_VARIABLE, "")
     if not revision and (root / ".git").exists():
-        revision = _git(root, "rev-parse", "--short=12", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
-        revision += ".dirty" if revision and changed else ""
+        describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=.dirty"]
+        with suppress(OSError, subprocess.SubprocessError):  # git is missing or does not trust the directory
+            revision = subprocess.check_output(
+                describe, cwd=root, stderr=subprocess.DEVNULL, text=True, timeout=10
+            ).strip()
     return f"{version}+{revision}" if revision else str(version)
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """Return git's output; empty if git is missing or does not trust the directory."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()

@@ -137,7 +137,7 @@ def instrument(release: Release) -> dict[str, Any]:
     shown = [pair for pair in pairs.distinct() if votes.of_study(study).filter(**pair).exists()]
     forms = [form_of(protocol, pair["language"], own.get(pair["instructions"])) for pair in shown]
     agreed = Event.objects.filter(
-        study=study, type=Event.Type.CONSENT_GIVEN, at__lte=counted_until(release)
+        study=study, type=Event.Type.CONSENT_GIVEN, at__lte=release.counted_until
     ).values_list("subject", flat=True)
     versions = [int(subject.removeprefix("consent ")) for subject in set(agreed)]
     texts = ConsentText.objects.filter(study=study, version__in=versions).order_by("version")
@@ -237,7 +237,7 @@ def people(release: Release) -> facts.People:
     """
     study = release.study
     events = Event.objects.filter(study=study, enrollment__environment=release.environment)
-    events = events.filter(at__lte=counted_until(release))
+    events = events.filter(at__lte=release.counted_until)
 
     def how_many(*types: Event.Type) -> int:
         return events.filter(type__in=types).values("enrollment").distinct().count()
@@ -300,7 +300,7 @@ def surplus_votes(release: Release) -> dict[str, int]:
 def votes_given_by_name(release: Release) -> int:
     """Count the counted votes on stories that were given to their annotator by name."""
     given = Vote.objects.of_study(release.study).counted().filter(assignment__given=True)
-    return given.filter(submitted_at__lte=counted_until(release)).count()
+    return given.filter(submitted_at__lte=release.counted_until).count()
 
 
 def excluded_people(release: Release) -> int:
@@ -314,12 +314,7 @@ def excluded_people(release: Release) -> int:
 def _uncounted(release: Release) -> VoteQuerySet:
     """Filter the first revisions of stored votes that do not count, up to the release."""
     votes = Vote.objects.of_study(release.study).uncounted()
-    return votes.filter(environment=release.environment, submitted_at__lte=counted_until(release))
-
-
-def counted_until(release: Release) -> datetime:
-    """Return the moment up to which everything in the release is counted."""
-    return release.answers_until or release.requested_at
+    return votes.filter(environment=release.environment, submitted_at__lte=release.counted_until)
 
 
 def hidden_checks(release: Release) -> facts.HiddenChecks | None:
@@ -327,7 +322,7 @@ def hidden_checks(release: Release) -> facts.HiddenChecks | None:
 
     Only first answers count, so building a release again gives the same card.
     """
-    until = counted_until(release)
+    until = release.counted_until
     first = CheckResult.objects.filter(
         key__story__study=release.study,
         vote__revision=1,
@@ -352,7 +347,7 @@ def spot_checks(release: Release) -> facts.SpotChecks | None:
 
     The last decision on each vote before the release counts, whichever sample it was made in.
     """
-    until = SpotCheck.objects.filter(at__lte=counted_until(release))
+    until = SpotCheck.objects.filter(at__lte=release.counted_until)
     drawn = until.filter(
         item__sample__study=release.study,
         item__sample__kind=ReviewSample.Kind.RANDOM,

@@ -39,7 +39,7 @@ def reported(chunks: Iterable[Rows], report: Report, stage: Stage, total: int | 
 
 
 def ahead(items: Generator[Item]) -> Generator[Item]:
-    """Yield the items, none of them None, each next one made in a thread while the one before is used."""
+    """Yield the items, of which none may be None. A thread makes the next one while this one is used."""
     with closing(items), ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:

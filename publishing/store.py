@@ -30,7 +30,7 @@ FAILURES = (BotoCoreError, ClientError, RetriesExceededError, S3DownloadFailedEr
 """Errors of boto3 if the store does not answer, refuses, or breaks off."""
 _UNFINISHED = ".fetching-"
 _LONGEST_FETCH = 3600.0
-"""Seconds without a new file after which a copy that is not finished is nobody's any more."""
+"""Seconds without a new file after which an unfinished copy counts as abandoned."""
 _PASSING = {408, 409, 429, "BadDigest", "RequestTimeout"}
 """Statuses from 400 to 499, and S3's codes with such a status, that may pass by themselves."""
 
@@ -107,7 +107,7 @@ def fetch(place: Path, manifest_sha256: str = "") -> Path:
 
 
 def remove_leftovers(place: Path, prefix: str, *, after: float = 24 * 3600) -> None:
-    """Remove what killed processes left: begins with ``prefix``, and unchanged for so many seconds."""
+    """Remove what killed processes left: it begins with ``prefix`` and is unchanged for ``after`` seconds."""
     for left in place.glob(f"{prefix}*"):
         with suppress(FileNotFoundError):  # of a process that was not killed, and is done by now
             if time.time() - left.stat().st_mtime > after:

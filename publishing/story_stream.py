@@ -34,10 +34,10 @@ from publishing.files import jsonl
 from publishing.files.features import Type
 from publishing.files.parquet import schema_of
 from publishing.files.rows import (
+    CACHE_SIZE,
     CONTEXT,
     CONTEXT_KEYS,
     NO_DECISIONS,
-    REMEMBERED,
     Against,
     Chunk,
     CountedVote,
@@ -89,7 +89,7 @@ _FIELDS: dict[str, Type] = {"annotator": "string", "given": "string", **CONTEXT}
 def judged_stories(study: Study) -> Generator[JudgedStory]:
     """Yield the study's main stories by id (in byte order), each with its counted votes as values.
 
-    Like :func:`chunks` in all else.
+    Otherwise like :func:`chunks`.
     """
     with closing(chunks(study)) as found:
         for chunk in found:
@@ -221,7 +221,7 @@ class _Reader:
     ) -> None:
         self._decisions = decisions
         self._parse = parse
-        self._answers = lru_cache(maxsize=REMEMBERED)(partial(_answers, written))
+        self._answers = lru_cache(maxsize=CACHE_SIZE)(partial(_answers, written))
 
     def chunk(self, rows: deque[Fetched], later: Iterator[Fetched], coming: deque[Fetched]) -> Chunk:
         """Return the stories in these rows, and their votes.

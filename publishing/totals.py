@@ -12,8 +12,8 @@ from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED, ReleaseFacts
 from publishing.files import rows
 from publishing.files.features import Columns, Type
-from publishing.files.rows import REMEMBERED, Answers, AnyVotes, Decisions, Layout, ReleasedStory, Row
-from publishing.filters import REVISED, Outcome, Verdict
+from publishing.files.rows import CACHE_SIZE, Answers, AnyVotes, Decisions, Layout, ReleasedStory, Row
+from publishing.filters import REVISED, Outcome, Verdict, objections_in
 from publishing.results import per_item
 from publishing.statistics.distinct import FirstOfEach
 from publishing.statistics.tally import StatisticsTally
@@ -139,10 +139,10 @@ class ReleaseTotals:
         self._columns = {outcome: Columns(layout.columns_of(outcome)) for outcome in self.paths}
         self._layout, self._first_of_each = layout, FirstOfEach(rule)
 
-        @lru_cache(maxsize=REMEMBERED)
+        @lru_cache(maxsize=CACHE_SIZE)
         def by_votes(answers: Answers, against: Container[Choice], decision: str) -> Verdict:
-            counts_against = against.__contains__
-            return rule(answers, votes_per_story=least, counts_against=counts_against, decision=decision)
+            objections = objections_in(answers, against)
+            return rule.decide(objections, votes_per_story=least, decision=decision)
 
         self.by_votes = by_votes
         """Returns the verdict of the filter on these answers, those against the story, and a decision."""

@@ -50,8 +50,8 @@ def _check(protocol: Protocol) -> None:
         if any(option.counts_against for option in rows):
             raise ValueError(f"Protocol “{protocol.name}”: no choice of {question.key!r} can count against.")
         if question.only_after and not _can_depend(question, earlier.get(question.only_after[0])):
-            told = "depends on a question that is not an earlier one with these options, or has rows."
-            raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} {told}")
+            message = "depends on a question that is not an earlier one with these options, or has rows."
+            raise ValueError(f"Protocol “{protocol.name}”: {question.key!r} {message}")
         earlier[question.key] = question
     if protocol.revisable and protocol.resolution != "filter":
         raise ValueError(f"Protocol “{protocol.name}”: only a filter can drop old versions of a story.")

@@ -5,9 +5,11 @@ how to add one. All answers are stored alike: one per (question, row), with the 
 """
 
 import abc
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from annotation.importing.rows import IMPORTED, Problem, SourceRow, StoryRow
@@ -158,7 +160,7 @@ class Scored(NamedTuple):
     options: int
     """The number of options offered."""
     kind: str
-    """The kind of question, by which statistics are told: a condition, or what is asked."""
+    """The kind of question, by which statistics are reported: a condition, or what is asked."""
     question: str = ""
     """The key of its question; empty: :attr:`Protocol.scored`."""
     table: str = ""
@@ -181,8 +183,6 @@ class Protocol(abc.ABC):
     instructions: ClassVar[Instructions]
     finding_labels: ClassVar[Mapping[str, str]] = {}
     """Labels of lint codes for researchers; a code without a label is shown itself."""
-    example: ClassVar[str] = ""
-    """An import file with two stories, shown to researchers who prepare one."""
     columns: ClassVar[Mapping[str, str]] = {}
     """The stored column of each column of import files that has another name there."""
     headerless: ClassVar[tuple[str, ...]] = ()
@@ -237,12 +237,18 @@ class Protocol(abc.ABC):
         return self.parts(item)[:2]
 
     def lint(self, story: StoryRow) -> Sequence[Finding]:
-        """Yield warnings about a story."""
+        """Return warnings about a story."""
         return ()
 
     def text_for_duplicates(self, story: StoryRow) -> str:
         """Return the text to compare for near-duplicates between stories of different cores."""
         return str(story.content.get("story", ""))
+
+    @cached_property
+    def example(self) -> str:
+        """The file ``example.*`` beside the module, for researchers who prepare an import; else empty."""
+        files = Path(inspect.getfile(type(self))).parent.glob("example.*")
+        return "".join(file.read_text(encoding="utf-8") for file in files)
 
     @property
     def headings(self) -> tuple[Question, ...]:

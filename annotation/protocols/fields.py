@@ -34,22 +34,22 @@ that a misspelt name never silently loses its values.
 UNREADABLE: Final = object()
 """Stands for a value that could not be read, after the problem was reported."""
 
-Told = set[tuple[str, str, str]]
+Reported = set[tuple[str, str, str]]
 """Problems that were reported once per file: (file, field, message)."""
 
 
 class Fields:
     """The fields of a row. Each method returns a clean value, or an empty one after noting the problem."""
 
-    __slots__ = ("_told", "data", "entity_columns", "failed", "problems", "row")
+    __slots__ = ("_reported", "data", "entity_columns", "failed", "problems", "row")
 
-    def __init__(self, row: SourceRow, told: Told, known: frozenset[str]) -> None:
+    def __init__(self, row: SourceRow, reported: Reported, known: frozenset[str]) -> None:
         self.row = row
         self.data = row.data
         self.problems: list[Problem] = []
-        self.failed = False  # also where the problem was told at an earlier row
+        self.failed = False  # True even if the problem was already reported at an earlier row
         self.entity_columns: dict[str, Any] = {}
-        self._told = told
+        self._reported = reported
         self._check_names(known)
 
     def refuse(self, field: str, message: str, remedy: str) -> None:
@@ -61,9 +61,9 @@ class Fields:
         """Note a problem of the file's fields once: at its header or its first row."""
         self.failed = True
         key = (self.row.file, field, message)
-        if key in self._told:
+        if key in self._reported:
             return
-        self._told.add(key)
+        self._reported.add(key)
         line = self.row.header_line or self.row.line
         self.problems.append(Problem(self.row.file, line, _name(field), message, remedy))
 
@@ -221,14 +221,16 @@ Read = Callable[[Fields], StoryRow | None]
 
 def read_each(rows: Iterable[SourceRow], known: frozenset[str], read: Read) -> Iterator[StoryRow | Problem]:
     """Yield what ``read`` makes of rows with these fields, and a problem for everything that is wrong."""
-    told: Told = set()
+    reported: Reported = set()
     for row in rows:
-        yield from read_row(row, told, known, read)
+        yield from read_row(row, reported, known, read)
 
 
-def read_row(row: SourceRow, told: Told, known: frozenset[str], read: Read) -> Iterator[StoryRow | Problem]:
+def read_row(
+    row: SourceRow, reported: Reported, known: frozenset[str], read: Read
+) -> Iterator[StoryRow | Problem]:
     """Yield what ``read`` makes of one row, or its problems."""
-    fields = Fields(row, told, known)
+    fields = Fields(row, reported, known)
     item = read(fields)
     yield from fields.problems
     if item and not fields.failed:

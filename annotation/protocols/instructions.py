@@ -82,8 +82,8 @@ def read_examples(question: Question, text: str) -> list[dict[str, Any]]:
             )
         option = keys.get(answer.casefold(), "")
         if keys and not option:
-            told = _("Example %(n)s: “%(answer)s” is not an answer to this question.")
-            raise ValueError(told % {"n": number, "answer": answer})
+            message = _("Example %(n)s: “%(answer)s” is not an answer to this question.")
+            raise ValueError(message % {"n": number, "answer": answer})
         parts = [list(part) for part in lines.items()]
         found.append({"parts": parts, "option": option, "answer": "" if option else answer, "why": why})
     return found

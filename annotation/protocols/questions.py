@@ -85,8 +85,8 @@ class Question:
     def read(self, value: str, options: Collection[Option]) -> str:
         """Return a submitted value as it is stored. Raise ``ValueError`` if it is none of the options."""
         if value and all(value != option.key for option in options):
-            told = _("“%(value)s” is not one of the answers to this question.")
-            raise ValueError(told % {"value": value[:40]})
+            message = _("“%(value)s” is not one of the answers to this question.")
+            raise ValueError(message % {"value": value[:40]})
         return value
 
     def option(self, key: str) -> Option:
@@ -98,7 +98,7 @@ class Question:
 class Scale(Question):
     """A question answered with a whole number, with words for both ends of the scale.
 
-    The options follow: their keys are the numbers, each chosen by its digit. Raise ``ValueError`` unless
+    Its options are the numbers; an annotator chooses one by its digit. Raise ``ValueError`` unless
     0 <= ``low`` < ``high`` <= 9.
     """
 
@@ -141,8 +141,8 @@ class Text(Question):
         if not any(one.isprintable() and one != " " for one in words):
             return ""
         if len(words) > self.longest:
-            told = _("Please shorten this to %(longest)s characters; it has %(length)s.")
-            raise ValueError(told % {"longest": self.longest, "length": len(words)})
+            message = _("Please shorten this to %(longest)s characters; it has %(length)s.")
+            raise ValueError(message % {"longest": self.longest, "length": len(words)})
         return words
 
 
@@ -169,7 +169,7 @@ class SeveralOf(Question):
 class OpenTable:
     """The rows that people add: each is answered by all questions of the form, or by none.
 
-    They are numbered from ``01``; some between others may be empty. At least so many are asked for.
+    They are numbered from ``01``. Gaps are allowed. At least ``least`` rows must be filled.
     """
 
     least: int = 1

@@ -39,5 +39,10 @@ def stem(word: str) -> str:
     return word.removesuffix("e")
 
 
+def is_uneven(most: int, least: int) -> bool:
+    """Return True if a text of ``most`` words is conspicuously longer than one of ``least``."""
+    return most >= 2 * least and most - least >= 4
+
+
 def listed(words: Iterable[str]) -> str:
     return ", ".join(f"“{word}”" for word in dict.fromkeys(words))

@@ -15,7 +15,7 @@ from annotation.rules import pseudonym
 from bench.filled.beginning import DAYS, RELEASES
 from bench.world import fill_up, settle
 from publishing.comparison import store
-from publishing.comparison.changes import Kind
+from publishing.comparison.changes import Difference
 from publishing.models import Release
 from recruitment.join_links import own_source
 
@@ -134,7 +134,7 @@ def lengthen_comparison(before: Release, now: Release, *, rows: int) -> None:
     place = store.place_of(before, now)
     found = store.load(before, now)
     assert found is not None
-    for kind in Kind:
+    for kind in Difference:
         line = next((orjson.dumps(row) + b"\n" for row in found.rows(kind)), b"")
         if line:
             (place / f"{kind}.jsonl").write_bytes(line * rows)

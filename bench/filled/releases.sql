@@ -16,12 +16,10 @@ SELECT new_id, study_id, new_number, state, environment, study_state, title, des
 FROM later;
 INSERT INTO publishing_releasefile (release_id, path, size, sha256)
 SELECT new_id, path, size, sha256 FROM later JOIN publishing_releasefile AS file ON file.release_id = later.id;
-INSERT INTO publishing_droppedreason (release_id, reason, stories)
-SELECT new_id, reason, dropped.stories FROM later JOIN publishing_droppedreason AS dropped ON dropped.release_id = later.id;
 INSERT INTO publishing_deposit
-    (release_id, kind, place, public, state, requested_by_id, requested_at, done_at, url, manifest_sha256, failure)
+    (release_id, kind, place, public, state, requested_by_id, requested_at, done_at, url, failure)
 SELECT new_id, 's3', 's3://bench/releases/' || new_number, true, 'done', %(owner)s, new_at, new_at,
-       'https://bench.example.org/releases/' || new_number, manifest_sha256, ''
+       'https://bench.example.org/releases/' || new_number, ''
 FROM later;
 INSERT INTO publishing_withdrawal (release_id, reason, withdrawn_at, withdrawn_by_id)
 SELECT new_id, 'A newer one takes its place.', new_at + interval '1 day', %(owner)s FROM later WHERE mod(new_number, 4) = 0;

@@ -20,9 +20,9 @@ from dashboard.figures.store import Figures
 from dashboard.overview.queries import noticed, votes_in_the_last_hour
 from dashboard.recruitment.queries import earned_by_everybody
 from publishing.errors import TooManyVotes
-from publishing.files.rows import REMEMBERED, Against, Answers, CountedVote, JudgedStory
-from publishing.filter_comparison import Comparison
-from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict
+from publishing.files.rows import CACHE_SIZE, Against, Answers, CountedVote, JudgedStory
+from publishing.filter_comparison import FilterComparison
+from publishing.filters import FILTERS, Outcome, StoryFilter, Verdict, objections_in
 from publishing.queries import asked_questions, snapshot
 from publishing.statistics.tally import StatisticsTally
 from publishing.story_stream import judged_stories
@@ -71,7 +71,7 @@ def figures(
 
     ``verdicts``: ``stories``, ``kept``, ``dropped``, ``incomplete`` and ``dropped_by_question`` under the
     default filter. ``statistics``: as in a release's ``statistics.json``. ``filters``: as
-    :meth:`publishing.filter_comparison.Comparison.document`. ``everybody``: of
+    :meth:`publishing.filter_comparison.FilterComparison.document`. ``everybody``: of
     :meth:`dashboard.figures.people.PeopleTally.document`. ``votes``: ``counted``, ``wanted`` (an old version
     wants none beside those it has). ``finish``, ``seconds_per_vote``: of :mod:`dashboard.figures.forecast`.
     ``hourly``: votes by :func:`~dashboard.figures.forecast.hour_of`; ``minutes``: by minute, if a few days
@@ -82,7 +82,7 @@ def figures(
     Raise :class:`~publishing.errors.TooManyVotes`.
     """
     filters = filters_of(study, FILTERS)
-    comparison = Comparison(study.votes_per_story, filters)
+    comparison = FilterComparison(study.votes_per_story, filters)
     people = PeopleTally(first=study.votes_per_story if study.most_votes else None)
     rule = next(iter(filters.values()))
     statistics = StatisticsTally(
@@ -90,7 +90,7 @@ def figures(
     )
     by_minute: Counter[str] = Counter()
     severities: defaultdict[int, Counter[Outcome]] = defaultdict(Counter)
-    read = lru_cache(maxsize=REMEMBERED)(_reading(study, rule))
+    read = lru_cache(maxsize=CACHE_SIZE)(_reading(study, rule))
     started, wanted, written = 0, 0, study.protocol.written
     for judged in stories:
         story, votes = judged.story, judged.votes
@@ -129,7 +129,7 @@ def _without(written: Collection[str], votes: Sequence[CountedVote]) -> Sequence
 
 def _document(
     statistics: StatisticsTally,
-    comparison: Comparison,
+    comparison: FilterComparison,
     people: PeopleTally,
     minutes: Counter[int],
     wanted: int,
@@ -181,7 +181,7 @@ def _reading(
     """Return a story's verdict under the default filter, and for each vote the questions it objects to."""
 
     def read(votes: Answers, against: Against, decision: str) -> tuple[Verdict, list[frozenset[str]]]:
-        objections = [frozenset(choice.question for choice in vote if choice in against) for vote in votes]
+        objections = objections_in(votes, against)
         return rule.decide(objections, votes_per_story=study.votes_per_story, decision=decision), objections
 
     return read

@@ -16,7 +16,7 @@ import numpy as np
 from annotation.protocols.questions import Choice
 from annotation.working_time import paid_seconds
 from dashboard.figures import flags
-from publishing.files.rows import REMEMBERED, Answers, CountedVote
+from publishing.files.rows import CACHE_SIZE, Answers, CountedVote
 
 SHOWN = 10
 """Stories that are named as the evidence of a flag."""
@@ -86,7 +86,7 @@ class PeopleTally:
         """``first``: with an adaptive number, how many votes of a story are compared, complete or not."""
         self._first = first
         self._people: defaultdict[str, _Person] = defaultdict(_Person)
-        self._beside = lru_cache(maxsize=REMEMBERED)(_beside_the_others)
+        self._beside = lru_cache(maxsize=CACHE_SIZE)(_beside_the_others)
 
     def see(
         self, story_id: str, votes: Sequence[CountedVote], against: frozenset[Choice], *, complete: bool

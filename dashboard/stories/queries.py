@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from annotation.models import Adjudication, Answer, LintFinding, Story, Study, Vote, given_in
 from annotation.protocols.questions import Choice
 from publishing.facts import NOT_STATED
-from publishing.filters import FILTERS, REVISED, Outcome, StoryFilter, Verdict
+from publishing.filters import FILTERS, REVISED, Outcome, StoryFilter, Verdict, objections_in
 from publishing.study_filters import filters_of
 
 OUTCOMES = {
@@ -325,12 +325,8 @@ def judge(
 ) -> Verdict:
     """Return a filter's verdict on a story's counted votes. Raise ``TooManyVotes`` like the filter."""
     against = {choice for given in votes.values() for choice, counts in given if counts}
-    verdict = rule(
-        [[choice for choice, _ in given] for given in votes.values()],
-        votes_per_story=story.study.votes_per_story,
-        counts_against=against.__contains__,
-        decision=decision,
-    )
+    objections = objections_in(([choice for choice, _ in given] for given in votes.values()), against)
+    verdict = rule.decide(objections, votes_per_story=story.study.votes_per_story, decision=decision)
     return verdict.for_version(is_old=story.is_old_version)
 
 

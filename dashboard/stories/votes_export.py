@@ -18,7 +18,7 @@ from annotation.identifiers import without_identifiers
 from annotation.models import Answer, Assignment, Story, Study, SurplusReason, Vote, given_in
 from annotation.protocols.questions import Question, field_name
 from publishing.files.jsonl import timestamp
-from publishing.files.rows import CONTEXT_KEYS, REMEMBERED
+from publishing.files.rows import CACHE_SIZE, CONTEXT_KEYS
 
 AT_ONCE = 500
 """Stories whose votes are in memory."""
@@ -39,7 +39,7 @@ def votes_of(study: Study, *, since: datetime | None = None) -> Iterator[tuple[d
     Each comes with its answers. ``since`` leaves out earlier submissions. The fields are described in
     docs/api.md.
     """
-    read = lru_cache(maxsize=REMEMBERED)(partial(_read, study.protocol.written))
+    read = lru_cache(maxsize=CACHE_SIZE)(partial(_read, study.protocol.written))
     for stories in _batches(study, since):
         for row in _by_story(list(_votes(stories, since)), stories):
             yield _row(row, study), read(tuple(row["given"]))
@@ -51,7 +51,7 @@ def json_rows(
     """Yield the rows with each answer under its form field, in the order of the questions."""
     places = {question.key: place for place, question in enumerate(questions)}
 
-    @lru_cache(maxsize=REMEMBERED)
+    @lru_cache(maxsize=CACHE_SIZE)
     def fields(answers: Answers) -> dict[str, str]:
         ordered = sorted(answers, key=lambda answer: (places.get(answer[0], len(places)), answer[:2]))
         return {field_name(question, row): option for question, row, option in ordered}
@@ -68,7 +68,7 @@ def csv_rows(study: Study, keys: Sequence[str], *, since: datetime | None = None
     """
     written = study.protocol.written
 
-    @lru_cache(maxsize=REMEMBERED)
+    @lru_cache(maxsize=CACHE_SIZE)
     def cells(answers: Answers) -> dict[str, str]:
         found: dict[str, list[str]] = {key: [] for key in keys}
         for question, row, option in sorted(answers):

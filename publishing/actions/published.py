@@ -91,7 +91,7 @@ def request_deposit(*, release: Release, destination: Destination, by: User | No
     if deposit.state == Deposit.State.DONE:
         return deposit
     deposit.public, deposit.requested_by, deposit.requested_at = destination.public, by, now
-    return _moved(deposit, Deposit.State.UPLOADING, by=by, now=now)
+    return _move(deposit, Deposit.State.UPLOADING, by=by, now=now)
 
 
 @transaction.atomic(durable=True)
@@ -106,8 +106,8 @@ def finish_deposit(*, deposit_id: int, url: str, public: bool, by: User | None, 
         return deposit
     deposit.public = public
     meanwhile = " (the release was withdrawn during the upload)" if deposit.release.withdrawn else ""
-    done = {"done_at": now, "url": url, "manifest_sha256": deposit.release.manifest_sha256}
-    return _moved(deposit, Deposit.State.DONE, f"{url}{meanwhile}", by=by, now=now, **done)
+    note = f"{url}{meanwhile}"
+    return _move(deposit, Deposit.State.DONE, note, by=by, now=now, done_at=now, url=url)
 
 
 @transaction.atomic(durable=True)
@@ -120,13 +120,13 @@ def fail_deposit(*, deposit_id: int, error: errors.DestinationError, by: User | 
     deposit = locked(Deposit(pk=deposit_id), "release__study")
     if deposit.state == Deposit.State.DONE and not isinstance(error, _NO_LONGER_THERE):
         return
-    _moved(deposit, Deposit.State.FAILED, str(error), by=by, now=now, failure=str(error))
+    _move(deposit, Deposit.State.FAILED, str(error), by=by, now=now, failure=str(error))
 
 
-def _moved(
+def _move(
     deposit: Deposit, state: Deposit.State, note: str = "", *, by: User | None, now: datetime, **values: Any
 ) -> Deposit:
-    of_other_states = {"failure": "", "done_at": None, "url": "", "manifest_sha256": ""}
+    of_other_states = {"failure": "", "done_at": None, "url": ""}
     for name, value in (of_other_states | values | {"state": state}).items():
         setattr(deposit, name, value)
     deposit.save()

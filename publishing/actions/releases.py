@@ -38,7 +38,7 @@ from publishing.errors import BrokenDirectory, NothingToRelease, PlaceTaken, Rel
 from publishing.files import directory
 from publishing.files.jsonl import timestamp
 from publishing.files.rows import RELEASE_JSON
-from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
+from publishing.models import AnswerSides, Release, ReleaseFile
 from publishing.progress import Reporter
 from publishing.provenance import code_version
 from publishing.steps import Report, Stage, reported
@@ -174,7 +174,7 @@ def build_release(*, release_id: int, now: datetime) -> None:
             return
         report = Reporter(release)
         try:
-            built = _adopted(release) or _built(release, report)
+            built = _adopt(release) or _build(release, report)
             report(Stage.RECORDING, 0, None)
             _publish(release, built, now=now)
         except (OperationalError, InterfaceError, SoftTimeLimitExceeded):
@@ -182,7 +182,7 @@ def build_release(*, release_id: int, now: datetime) -> None:
         except (OSError, DomainError) as error:
             if isinstance(error, StoreUnavailable) and not isinstance(error, StoreRefused):
                 raise
-            fail_release(release_id=release.pk, reason=_explained(error), now=now)
+            fail_release(release_id=release.pk, reason=_failure_text(error), now=now)
         except Exception as error:
             fault = f"A fault in tomannot: {type(error).__name__}: {error}. The worker's log says where."
             fail_release(release_id=release.pk, reason=fault, now=now)
@@ -244,16 +244,11 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
     release = Release.objects.locked().get(pk=release.pk)
     if release.state != Release.State.BUILDING:
         return
-    counts = built.description["counts"]
     for name in COUNTS:
-        setattr(release, name, counts[name])
+        setattr(release, name, built.description["counts"][name])
     ReleaseFile.objects.bulk_create(
         ReleaseFile(release=release, path=file.path, size=file.size, sha256=file.sha256)
         for file in built.files
-    )
-    DroppedReason.objects.bulk_create(
-        DroppedReason(release=release, reason=reason, stories=stories)
-        for reason, stories in counts["dropped_by_reason"].items()
     )
     AnswerSides.objects.filter(study=release.study_id, medians={}).update(
         medians=built.description["medians"]
@@ -267,7 +262,7 @@ def _publish(release: Release, built: BuiltRelease, *, now: datetime) -> None:
     )
 
 
-def _built(release: Release, report: Report) -> BuiltRelease:
+def _build(release: Release, report: Report) -> BuiltRelease:
     final = release.directory
     prefix = f".building-{release.number}-"
     for leftover in final.parent.glob(f"{prefix}*"):  # of killed builds; the lock is ours
@@ -302,7 +297,7 @@ def write_release(release: Release, folder: Path, report: Report) -> BuiltReleas
             )
 
 
-def _adopted(release: Release) -> BuiltRelease | None:
+def _adopt(release: Release) -> BuiltRelease | None:
     """Return the complete release that a killed build left in place, or None.
 
     A directory without a valid MANIFEST (possible after a machine crash) is removed. Raise
@@ -342,7 +337,7 @@ def _is_of(release: Release, description: Mapping[str, Any]) -> bool:
     return {key: description.get(key) for key in identity} == identity
 
 
-def _explained(error: OSError | DomainError) -> str:
+def _failure_text(error: OSError | DomainError) -> str:
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename if isinstance(error.filename, str | os.PathLike) else settings.RELEASES_ROOT

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from publishing.errors import InvalidStatement
 from publishing.facts import Statement
 from publishing.human_baseline.drawing import Sample
 from publishing.models import BaselineSample, DataStatement, Release, StudyPlan
-from publishing.plans import canonical, hash_of
+from publishing.plans import canonical
 from publishing.study_filters import filter_for
 
 
@@ -55,7 +56,7 @@ def fix_plan(
     """
     text = canonical({**plan, "filter": filter_for(study, filter_name).name})
     fixed = StudyPlan.objects.create(
-        study=study, document=text, sha256=hash_of(text), fixed_at=now, fixed_by=by
+        study=study, document=text, sha256=sha256(text.encode()).hexdigest(), fixed_at=now, fixed_by=by
     )
     record_event(study=study, type=Event.Type.PLAN_FIXED, by=by, now=now, note=f"SHA-256 {fixed.sha256}")
     return fixed
@@ -76,7 +77,6 @@ def record_sample(
     made = BaselineSample.objects.create(
         study=study,
         release=release,
-        manifest_sha256=release.manifest_sha256,
         per_scenario=per_scenario,
         seed=seed,
         stories=len(drawn.story_ids),

@@ -16,10 +16,11 @@ from typing import Any
 
 from publishing.card.citation import SPDX, citation
 from publishing.card.contents import MEANINGS, copied, meaning_of, name_of, summary_of
+from publishing.card.markdown import one_line
 from publishing.card.sections import authors
 from publishing.facts import AskedQuestion, ReleaseFacts
 from publishing.files import rows
-from publishing.files.directory import FileFacts
+from publishing.files.directory import FileFacts, content_type
 from publishing.files.features import UNKNOWN, Type
 from publishing.files.parquet import is_text, parquet_path
 from publishing.filters import Outcome
@@ -46,14 +47,8 @@ _SCALARS = {
     "int64": "sc:Integer",
     "float64": "sc:Float",
 }
-_FORMATS = {
-    ".jsonl": "application/jsonlines",
-    ".parquet": "application/x-parquet",
-    ".json": "application/json",
-    ".md": "text/markdown",
-    ".svg": "image/svg+xml",
-    ".cff": "application/yaml",
-}
+_FORMATS = {".jsonl": "application/jsonlines", ".parquet": "application/x-parquet"}
+"""Media types that Croissant prescribes instead of those of a download."""
 
 
 def document(
@@ -69,9 +64,9 @@ def document(
     models, _by_people, unknown = tally.authors()
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     rehearsal = "A TEST RUN: the votes are not human judgements. " if facts.is_rehearsal else ""
-    text = _line(facts.description) or _line(facts.title)
+    text = one_line(facts.description) or one_line(facts.title)
     described = {
-        "name": _line(facts.title),
+        "name": one_line(facts.title),
         "description": f"{rehearsal}{text} Release {facts.number} of the study {facts.slug}."
         f"{_not_validated(facts)}",
         "conformsTo": list(CONFORMS_TO),
@@ -91,7 +86,7 @@ def document(
         **_responsibility(facts, tally, machine_warnings),
         "rai:dataUseCases": _statement_item(statement.intended_use),
         "rai:annotatorDemographics": _statement_item(statement.demographics),
-        "rai:dataSocialImpact": _line(statement.social_impact),
+        "rai:dataSocialImpact": one_line(statement.social_impact),
         "rai:hasSyntheticData": True if models else None if unknown else False,
         **_provenance(facts, tally, files),
     }
@@ -170,10 +165,10 @@ def _responsibility(facts: ReleaseFacts, tally: Tally, machine_warnings: Sequenc
             f"{rule.sentence(facts.votes_per_story)}."
         ],
         "rai:dataAnnotationProtocol": [
-            f"One form per story: {_line(facts.protocol_title)} "
+            f"One form per story: {one_line(facts.protocol_title)} "
             f"(protocol {facts.protocol_name}, version {facts.protocol_version}).",
             *(
-                f"{one.key}: {_line(one.title)}" + (f" ({', '.join(one.options)})" if one.options else "")
+                f"{one.key}: {one_line(one.title)}" + (f" ({', '.join(one.options)})" if one.options else "")
                 for one in facts.asked
             ),
         ],
@@ -218,16 +213,12 @@ def _people(facts: ReleaseFacts) -> str:
     return f"{people.attempted:,} people completed a qualification test, {people.passed:,} passed it."
 
 
-def _line(value: str) -> str:
-    return " ".join(value.split())
-
-
 def _statement_item(value: str) -> list[str]:
-    return [_line(value)] if value.strip() else []
+    return [one_line(value)] if value.strip() else []
 
 
 def _file_object(file: FileFacts, *, selects: bool) -> Node:
-    suffix = re.search(r"\.[a-z]+$", file.path)
+    media_type = _FORMATS.get(Path(file.path).suffix) or content_type(file.path).partition(";")[0]
     return {
         "@type": "cr:FileObject",
         "@id": file.path,
@@ -235,7 +226,7 @@ def _file_object(file: FileFacts, *, selects: bool) -> Node:
         "description": summary_of(file.path, selects=selects),
         "contentUrl": file.path,
         "contentSize": f"{file.size} B",
-        "encodingFormat": _FORMATS.get(suffix.group() if suffix else "", "application/octet-stream"),
+        "encodingFormat": media_type,
         "sha256": file.sha256,
     }
 

@@ -84,7 +84,7 @@ GUESSES = MEANINGS["guesses"]
 
 def figures(
     statistics: Mapping[str, Any],
-    machine_validation: Mapping[str, Any] | None,
+    machine_validation: Mapping[str, Any],
     people: Mapping[str, Any] | None,
     *,
     selects: bool = True,
@@ -106,10 +106,10 @@ def figures(
     return drawn | ({MACHINE_FIGURE: _guesses(varied)} if varied else {})
 
 
-def varied_configs(machine_validation: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+def varied_configs(machine_validation: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the configs whose right answer is not always the same."""
-    configs = (machine_validation or {}).get("configs", {})
-    return {config: found for config, found in configs.items() if not found["constant_answer"]}
+    configs = machine_validation["configs"].items()
+    return {config: found for config, found in configs if not found["constant_answer"]}
 
 
 def largest(groups: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

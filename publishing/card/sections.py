@@ -45,7 +45,7 @@ UNCONFIRMED = ("pending", "doubted")
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The other files of the release, as far as the card tells what is in them."""
+    """The contents of the other files that the card describes."""
 
     layout: Layout
     columns: Mapping[str, Mapping[str, Type]]
@@ -53,7 +53,7 @@ class Documents:
     example: Mapping[str, Any]
     """The first row of the first config."""
     statistics: Mapping[str, Any]
-    guessed: Mapping[str, Any] | None
+    guessed: Mapping[str, Any]
     """The document of the machine validation."""
     people: Mapping[str, Any] | None
     """Results of the human baseline, if there is one."""

@@ -7,7 +7,7 @@ are in the order of the stories' ids.
 import enum
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, repeat
@@ -24,15 +24,13 @@ from publishing.files.directory import MANIFEST, file_facts
 from publishing.files.rows import Layout, Row
 from publishing.filters import REVISED, Outcome
 
-READ = (rows.STORY_PATHS[Outcome.KEPT], rows.VOTES_PATH)
-"""The files that are read of every release, beside that of dropped stories, if there is one."""
 _ABOUT_THE_VOTE = ("story_id", "annotator", *rows.CONTEXT_KEYS)
 Move = tuple[Outcome | None, Outcome | None]
 """A story's outcomes then and now; None if it was or is not in the release."""
 
 
-class Kind(enum.StrEnum):
-    """The kinds of difference between two releases."""
+class Difference(enum.StrEnum):
+    """How a story's verdict differs between two releases."""
 
     KEPT_BEFORE = "kept-before"
     KEPT_NOW = "kept-now"
@@ -58,22 +56,18 @@ class Pair:
     now: StoryState | None
 
     @property
-    def outcomes(self) -> Move:
-        return self.before.outcome if self.before else None, self.now.outcome if self.now else None
-
-    @property
     def same_votes(self) -> bool:
         return (self.before.votes if self.before else ()) == (self.now.votes if self.now else ())
 
 
-def paired_stories(before: Path, now: Path, *, incomplete: bool = False) -> Generator[Pair]:
-    """Yield every story of two release directories, in order of id; without a verdict only if asked for.
+def paired_stories(before: Path, now: Path) -> Iterator[Pair]:
+    """Yield every story of two release directories, in order of id.
 
     Raise ``OSError``, or ``ValueError`` for a file in another order.
     """
     sides = heapq.merge(
-        ((state.story_id, 0, state) for state in story_states(before, incomplete=incomplete)),
-        ((state.story_id, 1, state) for state in story_states(now, incomplete=incomplete)),
+        ((state.story_id, 0, state) for state in story_states(before)),
+        ((state.story_id, 1, state) for state in story_states(now)),
         key=lambda item: item[:2],
     )
     for _, group in groupby(sides, key=lambda item: item[0]):
@@ -81,45 +75,24 @@ def paired_stories(before: Path, now: Path, *, incomplete: bool = False) -> Gene
         yield Pair(found.get(0), found.get(1))
 
 
-def difference_of(pair: Pair) -> tuple[Kind, dict[str, Any]] | None:
-    """Return the kind of difference and the row that describes it; None if the releases agree.
-
-    The row has ``story_id``, ``scenario_name``, ``story_generator_model``, ``before`` and ``now`` (each with
-    ``outcome``, empty without a verdict, and ``reason``), ``votes`` (the differing ones: ``annotator``, the
-    answers ``before`` and ``now``, None without a vote), and ``same_votes`` (the number of others).
-    """
-    then, now = pair.outcomes
-    if then is now and (then is not Outcome.DROPPED or pair.before == pair.now):
+def difference_in(row: Row) -> Difference | None:
+    """Return how the verdict on a changed story differs; None if it is the same, or was and is none."""
+    then, now = (None if row[side] == Outcome.INCOMPLETE else row[side] for side in ("before", "now"))
+    if then == now and (then != Outcome.DROPPED or row["reason_before"] == row["reason_now"]):
         return None
-    told = [orjson.loads(side.row) if side and side.row else {} for side in (pair.before, pair.now)]
-    reasons = [row.get("reason", "") for row in told]
-    if then is now and reasons[0] == reasons[1]:
-        return None
-    kind = (
-        Kind.KEPT_BEFORE if then is Outcome.KEPT else Kind.KEPT_NOW if now is Outcome.KEPT else Kind.OTHERWISE
-    )
-    story, (changed, same_votes) = told[1] or told[0], changed_votes(pair)
-    return kind, {
-        "story_id": story["story_id"],
-        "scenario_name": story["scenario_name"],
-        "story_generator_model": story["story_generator_model"],
-        "before": {"outcome": then.value if then else "", "reason": reasons[0]},
-        "now": {"outcome": now.value if now else "", "reason": reasons[1]},
-        "votes": changed,
-        "same_votes": same_votes,
-    }
+    if then == Outcome.KEPT:
+        return Difference.KEPT_BEFORE
+    return Difference.KEPT_NOW if now == Outcome.KEPT else Difference.OTHERWISE
 
 
-def changed_votes(pair: Pair) -> tuple[list[dict[str, Any]], int]:
-    """Return the votes that differ (annotator, answers before and now, or None) and the number of others."""
+def changed_votes(pair: Pair) -> list[dict[str, Any]]:
+    """Return the votes that differ: annotator, and answers before and now, or None."""
     then, now = answers_by_annotator(pair.before), answers_by_annotator(pair.now)
-    people = sorted(then.keys() | now.keys())
-    changed = [
+    return [
         {"annotator": person, "before": then.get(person), "now": now.get(person)}
-        for person in people
+        for person in sorted(then.keys() | now.keys())
         if then.get(person) != now.get(person)
     ]
-    return changed, len(people) - len(changed)
 
 
 def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
@@ -131,12 +104,12 @@ def answers_by_annotator(state: StoryState | None) -> dict[str, dict[str, str]]:
     }
 
 
-def story_states(directory: Path, *, incomplete: bool = False) -> Iterator[StoryState]:
+def story_states(directory: Path) -> Iterator[StoryState]:
     """Yield every story in the files of a release, in order of id.
 
     Older releases list no incomplete stories, and those of ratings no dropped ones.
     """
-    others = [Outcome.DROPPED, *([Outcome.INCOMPLETE] if incomplete else [])]
+    others = (Outcome.DROPPED, Outcome.INCOMPLETE)
     outcomes = [Outcome.KEPT, *(one for one in others if (directory / rows.STORY_PATHS[one]).is_file())]
     paths = [*(rows.STORY_PATHS[outcome] for outcome in outcomes), rows.VOTES_PATH]
     streams = [jsonl.lines_in_order(directory / path) for path in paths]
@@ -167,11 +140,11 @@ RECORDED = ("number", "created", "license", "protocol", "filter", "counts")
 Questions = tuple[bytes, ...]
 
 
-def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row per changed story, in order of id. Read the files of both directories side by side.
+def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Iterator[tuple[Row, Row]]:
+    """Yield a row per changed story, in order of id, with the story's own row (the newer, if it has two).
 
-    ``description`` is the content of the newer ``release.json``. Raise ``OSError``, ``KeyError`` or
-    ``ValueError`` for a directory that is not a release.
+    Reads the files of both directories side by side. ``description`` is the content of the newer
+    ``release.json``. Raise ``OSError``, ``KeyError`` or ``ValueError`` for a directory that is no release.
     """
     described = [orjson.loads((before / "release.json").read_bytes()), description]
     other = {key for key in ("filter", "protocol") if described[0][key] != described[1][key]}
@@ -182,13 +155,13 @@ def changed_rows(before: Path, now: Path, description: Mapping[str, Any]) -> Ite
             question_lines(folder, rows.layout_for(one["protocol"]["name"]), files)
             for folder, one in zip((before, now), described, strict=True)
         ]
-        for pair in paired_stories(before, now, incomplete=True):
+        for pair in paired_stories(before, now):
             sides = (pair.before, pair.now)
             asked = [questions_of(side, found) for side, found in zip(sides, lines, strict=True)]
             story_id = next(filter(None, sides)).story_id
             experts = decided[0].get(story_id) != decided[1].get(story_id)
-            if row := _changed(pair, asked, other | ({"expert"} if experts else set()), listed):
-                yield row
+            if changed := _changed(pair, asked, other | ({"expert"} if experts else set()), listed):
+                yield changed
 
 
 def moves_of(changed: Iterable[Row]) -> dict[Move, int]:
@@ -221,7 +194,7 @@ def changes_since(
     """
 
     def written() -> Iterator[Row]:
-        for row in changed_rows(before, now, description):
+        for row, _story in changed_rows(before, now, description):
             write(jsonl.line(row))
             yield row
 
@@ -263,29 +236,32 @@ def questions_of(state: StoryState | None, lines: Iterator[Questions]) -> Questi
     return next(lines, ()) if state and state.outcome is Outcome.KEPT else ()
 
 
-def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) -> Row | None:
+def _changed(
+    pair: Pair, asked: list[Questions], settings_changed: set[str], before_lists_incomplete: bool
+) -> tuple[Row, Row] | None:
     states = (pair.before, pair.now)
-    if pair.before == pair.now and asked[0] == asked[1] and "expert" not in other:
+    if pair.before == pair.now and asked[0] == asked[1] and "expert" not in settings_changed:
         return None
     stories = [orjson.loads(state.row) if state and state.row else {} for state in states]
     reasons = [story.pop("reason", "") for story in stories]
-    votes, answers = [] if pair.same_votes else changed_votes(pair)[0], _answers(asked)
+    votes, answers = [] if pair.same_votes else changed_votes(pair), _answers(asked)
     outcomes = [state.outcome.value if state and state.outcome else None for state in states]
     judged_otherwise = outcomes[0] != outcomes[1] or reasons[0] != reasons[1]
     because = {
-        "new-story": pair.before is None and listed,
+        "new-story": pair.before is None and before_lists_incomplete,
         "revision": judged_otherwise and reasons[1] == REVISED,
         "votes": bool(votes),
-        "expert": "expert" in other,
-        "filter": judged_otherwise and "filter" in other,
-        "protocol": judged_otherwise and "protocol" in other,
+        "expert": "expert" in settings_changed,
+        "filter": judged_otherwise and "filter" in settings_changed,
+        "protocol": judged_otherwise and "protocol" in settings_changed,
         "text": bool(stories[0] and stories[1]) and stories[0] != stories[1],
         "sides": bool(answers),
     }
     if not judged_otherwise and not any(because.values()):
         return None
-    return {
-        "story_id": (stories[1] or stories[0])["story_id"],
+    story = stories[1] or stories[0]
+    row = {
+        "story_id": story["story_id"],
         "before": outcomes[0],
         "reason_before": reasons[0],
         "now": outcomes[1],
@@ -294,6 +270,7 @@ def _changed(pair: Pair, asked: list[Questions], other: set[str], listed: bool) 
         "votes": votes,
         "answers": answers,
     }
+    return row, story
 
 
 def _answers(asked: list[Questions]) -> list[Row]:
@@ -315,9 +292,8 @@ def _decisions(directory: Path) -> Mapping[bytes, Any]:
     files = ((rows.ADJUDICATIONS_PATH, "", "verdict"), (rows.LABELS_PATH, "labelled", "label"))
     for name, field, decided in (*files, (rows.RECONCILED_PATH, "row", "change")):
         if (path := directory / name).is_file():
-            with path.open("rb") as file:
-                for row in map(orjson.loads, file):
-                    if decided in row and row.get("decided_by", "expert") == "expert":
-                        told = row[decided] if name != rows.RECONCILED_PATH else _without_time(row)
-                        found[row["story_id"].encode()][row.get(field, "")] = told
+            for row in jsonl.rows(path):
+                if decided in row and row.get("decided_by", "expert") == "expert":
+                    told = row[decided] if name != rows.RECONCILED_PATH else _without_time(row)
+                    found[row["story_id"].encode()][row.get(field, "")] = told
     return found

@@ -16,22 +16,25 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.models import Study
-from publishing.comparison.changes import READ, Kind, difference_of, paired_stories
+from publishing.comparison.changes import Difference, changed_rows, difference_in
 from publishing.errors import UnusableRelease
 from publishing.files import directory, jsonl
-from publishing.files.rows import DROPPED_PATH
+from publishing.files.rows import RELEASE_JSON, STATISTICS_JSON
 from publishing.models import Release
-from publishing.store import StoreUnavailable, fetch, install, put, remove_leftovers
+from publishing.store import fetch, install, put, remove_leftovers
 from tomannot.celery import Job
 
 COMPARE_TASK = "publishing.tasks.compare_releases"
-FORMAT = 1
+FORMAT = 2
 """Version of the files; a change rebuilds every comparison."""
 SUMMARY = "summary.json"
-DOCUMENTS = ("release.json", "statistics.json")
+DOCUMENTS = (RELEASE_JSON, STATISTICS_JSON)
+SHOWN = ("scenario_name", "story_generator_model")
+"""Facts about a story that pages show beside its change."""
 UNFINISHED = ".unfinished-"
 PER_PAGE = 50
 REFUSED_FOR = timedelta(seconds=30)
@@ -39,23 +42,21 @@ REFUSED_FOR = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReleaseComparison:
     """A finished comparison. ``summary`` is written by :func:`compare`."""
 
     place: Path
     summary: dict[str, Any]
 
-    def page(self, kind: Kind, number: int) -> list[dict[str, Any]]:
+    def page(self, kind: Difference, number: int) -> list[dict[str, Any]]:
         """Return a page (from 1) of differing stories of a kind; empty beyond the last."""
         start = max(number - 1, 0) * PER_PAGE
         with open(self.place / f"{kind}.jsonl", "rb", buffering=1 << 18) as file:
             return [orjson.loads(line) for line in islice(file, start, max(number, 0) * PER_PAGE)]
 
-    def rows(self, kind: Kind) -> Iterator[dict[str, Any]]:
+    def rows(self, kind: Difference) -> Iterator[dict[str, Any]]:
         """Yield all differing stories of a kind."""
-        with open(self.place / f"{kind}.jsonl", "rb", buffering=1 << 18) as file:
-            for line in file:
-                yield orjson.loads(line)
+        return jsonl.rows(self.place / f"{kind}.jsonl")
 
 
 def place_of(before: Release, now: Release) -> Path:
@@ -71,16 +72,16 @@ def published_pair(study: Study, first: int, second: int) -> tuple[Release, Rele
     return (pair[0], pair[1]) if len(pair) == 2 else None
 
 
-def load(before: Release, now: Release) -> Comparison | None:
+def load(before: Release, now: Release) -> ReleaseComparison | None:
     """Return the comparison if a worker has finished it."""
     place = fetch(place_of(before, now))
     try:
-        return Comparison(place, json.loads((place / SUMMARY).read_bytes()))
+        return ReleaseComparison(place, json.loads((place / SUMMARY).read_bytes()))
     except FileNotFoundError:
         return None
 
 
-def get_or_request(before: Release, now: Release) -> tuple[Comparison | None, str]:
+def get_or_request(before: Release, now: Release) -> tuple[ReleaseComparison | None, str]:
     """Return the comparison; else have a worker build it, and return the failure of the last try, if any."""
     found = load(before, now)
     if found:
@@ -98,8 +99,9 @@ def job_of(before: Release, now: Release) -> Job:
 def compare(before: Release, now: Release) -> None:
     """Compare two published releases of a study by their files and store the result.
 
-    Memory is bounded by one story. Raise :class:`~publishing.errors.UnusableRelease` if files are missing or
-    changed, and ``OSError``, which is ``StoreUnavailable`` if the shared store does not answer.
+    Memory is bounded by one story, and by experts' decisions. Raise
+    :class:`~publishing.errors.UnusableRelease` if files are missing or changed, and ``OSError``, which is
+    ``StoreUnavailable`` if the shared store does not answer.
     """
     place = place_of(before, now)
     if place.exists():
@@ -121,25 +123,22 @@ def compare(before: Release, now: Release) -> None:
 
 def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:
     """Write the files of differing stories. Return the summary of all stories."""
-    moves: Counter[str] = Counter()
-    differing: Counter[Kind] = Counter()
+    differing: Counter[Difference] = Counter()
     other_votes = 0
     with ExitStack() as files:
         written = {
-            kind: files.enter_context(open(place / f"{kind}.jsonl", "wb", buffering=1 << 20)) for kind in Kind
+            kind: files.enter_context(open(place / f"{kind}.jsonl", "wb", buffering=1 << 20))
+            for kind in Difference
         }
-        for pair in paired_stories(before, now):
-            moves[" ".join(outcome.value if outcome else "none" for outcome in pair.outcomes)] += 1
-            found = difference_of(pair)
-            if found:
-                differing[found[0]] += 1
-                written[found[0]].write(jsonl.line(found[1]))
-            elif not pair.same_votes:
+        for row, story in changed_rows(before, now, json.loads((now / RELEASE_JSON).read_bytes())):
+            if kind := difference_in(row):
+                differing[kind] += 1
+                written[kind].write(jsonl.line(row | {name: story[name] for name in SHOWN}))
+            elif row["votes"]:
                 other_votes += 1
     sides = {"before": before, "now": now}
     return {
-        "differing": {kind.value: differing[kind] for kind in Kind},
-        "moves": dict(sorted(moves.items())),
+        "differing": {kind.value: differing[kind] for kind in Difference},
         "same_verdict_other_votes": other_votes,
         **{
             name: {path.removesuffix(".json"): json.loads((side / path).read_bytes()) for path in DOCUMENTS}
@@ -150,20 +149,10 @@ def _write(place: Path, before: Path, now: Path) -> dict[str, Any]:
 
 def _check(release: Release) -> None:
     """Raise :class:`~publishing.errors.UnusableRelease` unless the files to be read are as published."""
-    published = {
-        file.path: file.sha256 for file in release.files.filter(path__in=(*READ, DROPPED_PATH, *DOCUMENTS))
-    }
-    dropped = [DROPPED_PATH] if DROPPED_PATH in published else []
-    for path in (*READ, *dropped, *DOCUMENTS):
-        try:
-            whole = directory.file_facts(release.directory, path).sha256 == published.get(path)
-        except StoreUnavailable:
-            raise
-        except OSError:
-            whole = False
-        if not whole:
+    for file in release.files.filter(Q(path__in=DOCUMENTS) | Q(path__endswith=".jsonl")):
+        if not file.is_intact:
             told = _(
                 "%(path)s of release %(number)s is missing or has changed. Restore the files of that "
                 "release, then reload this page."
-            ) % {"path": path, "number": release.number}
+            ) % {"path": file.path, "number": release.number}
             raise UnusableRelease(told)

@@ -65,7 +65,7 @@ class HuggingFaceDataset(Destination):
             if self._repository() is None:
                 log(f"Creating the {'public' if self.public else 'private'} repository {self.place}.")
                 self._api.create_repo(self.place, repo_type=_DATASET, private=not self.public)
-            commit = self._tagged(package) or self._committed(package, log)
+            commit = self._tagged(package) or self._commit(package, log)
             if wrong := self._differing(package, self._tree(commit)):
                 raise errors.Damaged(
                     f"{self.place}: {wrong[0]} is not in commit {commit[:12]} as MANIFEST says. Run this "
@@ -127,7 +127,7 @@ class HuggingFaceDataset(Destination):
         )
         return Plan(upload, tuple(sorted(there - {file.path for file in package.files})), note)
 
-    def _committed(self, package: Package, log: Log) -> str:
+    def _commit(self, package: Package, log: Log) -> str:
         """Return the commit on the main branch with the release; create it if necessary."""
         head = self._repository()
         if head is None or head.sha is None:

@@ -37,7 +37,7 @@ class EncoderSkipped(NotEvaluable):
     """The encoder cannot be trained here; the message says what is missing."""
 
 
-Scored = Callable[[Sequence[Question]], Iterable[tuple[float, float]]]
+Scorer = Callable[[Sequence[Question]], Iterable[tuple[float, float]]]
 """Returns the scores of the right and of the wrong choice of each question."""
 
 
@@ -65,7 +65,7 @@ def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
 
-    def learn(fold: int, questions: Sequence[Question]) -> Scored:
+    def learn(fold: int, questions: Sequence[Question]) -> Scorer:
         torch.manual_seed(fold)
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(weights, local_files_only=True)
@@ -74,7 +74,7 @@ def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
             )
         except (OSError, ValueError) as error:
             raise EncoderSkipped(f"{weights} cannot be read: {str(error)[:300]}") from error
-        return _trained(torch, model, tokenizer, questions)
+        return _train(torch, model, tokenizer, questions)
 
     groups.join_duplicates(sample)
     with path.open("wb") as file:
@@ -85,7 +85,7 @@ def write_answers(path: Path, release: EvaluatedRelease, weights: Path) -> None:
 
 
 def held_out_answers(
-    questions: Sequence[Question], learn: Callable[[int, Sequence[Question]], Scored]
+    questions: Sequence[Question], learn: Callable[[int, Sequence[Question]], Scorer]
 ) -> Iterator[Row]:
     """Yield an answer to every question, by what was learned from the questions about other cores.
 
@@ -110,7 +110,7 @@ def _scores(model: Any, tokenizer: Any, questions: Sequence[Question]) -> Any:
     return model(**tokens).logits.view(-1, 2)
 
 
-def _trained(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]) -> Scored:
+def _train(torch: Any, model: Any, tokenizer: Any, questions: Sequence[Question]) -> Scorer:
     """Raise the score of right choices above that of wrong ones (the logistic loss of their difference)."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
     model.train()

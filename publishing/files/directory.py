@@ -172,7 +172,7 @@ def verify(directory: Path, manifest_sha256: str | None = None) -> tuple[list[Fi
     ``manifest_sha256``, or if some file is not as it says.
     """
     expected = read_manifest(directory)
-    for path, problem in differences(directory, expected):
+    for path, problem in manifest_differences(directory, expected):
         if problem == EMPTY:
             continue  # it changes no file, and a volume may have one
         raise BrokenDirectory(f"{directory}: {path} {problem}")
@@ -186,7 +186,7 @@ def verify(directory: Path, manifest_sha256: str | None = None) -> tuple[list[Fi
 EMPTY = "is an empty directory. A release contains only files."
 
 
-def differences(
+def manifest_differences(
     directory: Path, expected: Mapping[str, str], *, besides: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """Yield the path of everything that is not as MANIFEST says, and what is wrong with it ("is a link …").

@@ -50,10 +50,10 @@ def write_copy(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) 
     ``columns`` must fit every value. Raise ``pyarrow.ArrowInvalid`` for a row that does not fit, or
     ``OSError``.
     """
-    deque(copied(writer, path, columns), maxlen=0)
+    deque(write_blocks(writer, path, columns), maxlen=0)
 
 
-def copied(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> Iterator[pa.RecordBatch]:
+def write_blocks(writer: DirectoryWriter, path: str, columns: Mapping[str, Type]) -> Iterator[pa.RecordBatch]:
     """Add the Parquet copy like :func:`write_copy`, and yield each block of rows that is in it."""
     schema = schema_of(columns)
     found = ahead(batches(writer.directory / path, schema))

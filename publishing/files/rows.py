@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from annotation.importing.rows import PROVENANCE, hash_of
 from annotation.protocols import base, stated_by
+from annotation.protocols.fields import PREDICTOR
 from annotation.protocols.questions import Choice
 from publishing.files import jsonl
 from publishing.files.features import Type
@@ -26,7 +27,7 @@ Against = frozenset[Choice]
 """The choices of a story's votes that count against it."""
 Answers = tuple[tuple[Choice, ...], ...]
 """The answers of every vote on one story."""
-REMEMBERED = 4096
+CACHE_SIZE = 4096
 """Combinations of answers whose results are cached; most votes and stories repeat a few."""
 
 
@@ -189,7 +190,7 @@ def predictions(story: ReleasedStory) -> Row:
     """Return models' ratings of a story. The database does not keep the order of their keys."""
     harmful, unethical = story.harmfulness_predicted, story.unethicality_predicted
     return {
-        name: [{key: one[key] for key in (rated, "predictor_model")} for one in given] if given else []
+        name: [{key: one[key] for key in (rated, PREDICTOR)} for one in given] if given else []
         for (name, rated), given in zip(PREDICTED.items(), (harmful, unethical), strict=True)
     }
 
@@ -199,7 +200,7 @@ def _people_first(entities: Mapping[str, str]) -> dict[str, str]:
     return {name: entities[name] for name in _names_in_order(tuple(entities))}
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _names_in_order(names: tuple[str, ...]) -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("Person"), name))
 
@@ -250,7 +251,7 @@ def story_paths(rule: StoryFilter) -> dict[Outcome, str]:
 
 _PROVENANCE: dict[str, Type] = dict.fromkeys(PROVENANCE[:4], "string")
 _PREDICTIONS: dict[str, Type] = {
-    name: [{rated: "int64", "predictor_model": "string"}] for name, rated in PREDICTED.items()
+    name: [{rated: "int64", PREDICTOR: "string"}] for name, rated in PREDICTED.items()
 }
 _STORY_COLUMNS: dict[str, Type] = {
     **_PROVENANCE,

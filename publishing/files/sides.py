@@ -25,12 +25,9 @@ class Sides:
         self._salted = hashlib.sha256(f"{salt}:".encode())
         self._numbers = array("Q")
         self._threshold = None if median is None else int(median, 16)
-        self._asked = False
 
     def add(self, question_id: str) -> None:
-        """Add a question. Raise ``RuntimeError`` once a position was asked for."""
-        if self._asked:
-            raise RuntimeError("The sides are already decided.")
+        """Add a question, before any position is asked for."""
         number = self._salted.copy()
         number.update(question_id.encode())
         self._numbers.append(int.from_bytes(number.digest()[:8], "big"))
@@ -46,7 +43,6 @@ class Sides:
         return f"{self._decided():016x}"
 
     def _decided(self) -> int:
-        self._asked = True
         if self._threshold is None:
             ranked = sorted(self._numbers)
             self._threshold = ranked[len(ranked) // 2] if ranked else 0

@@ -11,7 +11,7 @@ from publishing.files.columns import as_json, json_lines, rounded
 from publishing.files.directory import DirectoryWriter
 from publishing.files.features import Type
 from publishing.files.parquet import Twins, parquet_path, schema_of, write_copy
-from publishing.files.rows import CONTEXT, REMEMBERED, VOTED_ON, VOTES_PATH, Chunk, vote_columns
+from publishing.files.rows import CACHE_SIZE, CONTEXT, VOTED_ON, VOTES_PATH, Chunk, vote_columns
 
 
 class VotesFile:
@@ -25,7 +25,7 @@ class VotesFile:
         self._places = {key: place for place, key in enumerate(questions)}
         self.expected = vote_columns(questions, scales)
         self._seen: dict[str, tuple[int, str, str]] = {}
-        self._told = lru_cache(maxsize=REMEMBERED)(self._ordered)
+        self._told = lru_cache(maxsize=CACHE_SIZE)(self._ordered)
 
     @classmethod
     @contextmanager

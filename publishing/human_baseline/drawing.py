@@ -14,7 +14,7 @@ from publishing.errors import UnusableRelease
 from publishing.files.rows import STORY_CONFIG, Row, config_path, layout_for
 from publishing.models import Release
 
-TOLD_OF_STORIES = ("core_id", "severity_original", "story_generator_model")
+STORY_COLUMNS = ("core_id", "severity_original", "story_generator_model")
 MOST_FOR_A_PAGE = 20_000
 """Largest number of kept stories for drawing within a page request: seconds, not minutes."""
 
@@ -94,7 +94,7 @@ def draw(release: Release, *, per_scenario: int, seed: int) -> Sample:
         ids = {question_set.question_id(stories[story_id]): story_id for story_id in chosen.story_ids}
         rows = {row["id"]: row for row in _rows(release, question_set.config) if row["id"] in ids}
         for question_id, story_id in ids.items():
-            told = {name: stories[story_id][name] for name in TOLD_OF_STORIES}
+            told = {name: stories[story_id][name] for name in STORY_COLUMNS}
             questions.append(rows[question_id] | {"config": question_set.config} | told)
     return replace(chosen, questions=tuple(questions))
 

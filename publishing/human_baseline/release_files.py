@@ -1,7 +1,7 @@
 """The human baseline in a release: people's answers, from the released study that asked them. Files only."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def write_baseline(
     """
     if baseline is None:
         return None
-    kept = _read(baseline.directory / rows.config_path(rows.STORY_CONFIG))
+    kept = jsonl.rows(baseline.directory / rows.config_path(rows.STORY_CONFIG))
     items = {row["story_id"]: row["item"] for row in kept}
     asked = _questions(writer.directory, layout, items)
     same = {id_ for id_, row in asked.items() if items[id_].items() <= row.items()}
@@ -56,7 +56,7 @@ def write_baseline(
 def document(directory: Path, layout: rows.Layout, source: Mapping[str, Any]) -> dict[str, Any]:
     """Compute the content of ACCURACY from VOTES. Raise ``ValueError`` for unsound answers."""
     given: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in _read(directory / VOTES):
+    for row in jsonl.rows(directory / VOTES):
         if row["annotator"] in given[row["story_id"]]:
             raise ValueError(f"{row['annotator']} answered {row['story_id']} twice.")
         given[row["story_id"]][row["annotator"]] = row[QUESTION]
@@ -82,13 +82,8 @@ def document(directory: Path, layout: rows.Layout, source: Mapping[str, Any]) ->
 def _questions(directory: Path, layout: rows.Layout, ids: Collection[str]) -> dict[str, rows.Row]:
     found = {}
     for one in layout.question_sets:
-        stories = _read(directory / rows.config_path(rows.STORY_CONFIG))
-        for story, row in zip(stories, _read(directory / rows.config_path(one.config)), strict=True):
+        stories = jsonl.rows(directory / rows.config_path(rows.STORY_CONFIG))
+        for story, row in zip(stories, jsonl.rows(directory / rows.config_path(one.config)), strict=True):
             if row["id"] in ids:
                 found[row["id"]] = row | {"config": one.config, "core_id": story["core_id"]}
     return found
-
-
-def _read(path: Path) -> Iterator[rows.Row]:
-    with open(path, "rb") as file:
-        yield from map(orjson.loads, file)

@@ -55,7 +55,7 @@ def validate(directory: Path, layout: Layout) -> Validation:
             configs[config], ids = _config(questions, bootstrap_of)
             hard += [{"id": found, "config": config} for found in ids]
     joint = {"shorter_choice": _joint(list(asked.values()), bootstrap_of)} if asked else {}
-    warned = [*warnings.of(configs), *warnings.of_joint(joint)]
+    warned = [*warnings.of_sets(configs), *warnings.of_all_questions(joint)]
     document = {"design": _design(sample), "configs": configs, "all_questions": joint, "warnings": warned}
     return Validation(document, hard)
 

@@ -15,7 +15,7 @@ LEAST_CORES_ALIKE = 6  # two-sided sign test: 2 / 2**6 is the first below 0.05
 Config = Mapping[str, Any]
 
 
-def of(configs: Mapping[str, Config]) -> list[str]:
+def of_sets(configs: Mapping[str, Config]) -> list[str]:
     """Return all warnings about these configs of ``machine_validation.json``."""
     found: list[str] = []
     for name, config in configs.items():
@@ -88,7 +88,7 @@ def sides(config: Config) -> dict[str, int]:
     return {rule: side for rule, side in found.items() if side}
 
 
-def of_joint(joint: Mapping[str, Any]) -> list[str]:
+def of_all_questions(joint: Mapping[str, Any]) -> list[str]:
     """Return a warning if the shorter choice answers all questions of a story too often."""
     return [
         f"“The shorter choice is right” answers all questions of a story in {_percent(score['accuracy'])} % "

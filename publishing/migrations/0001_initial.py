@@ -93,18 +93,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='DroppedReason',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.TextField()),
-                ('stories', models.PositiveIntegerField()),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='dropped_reasons', to='publishing.release')),
-            ],
-            options={
-                'ordering': ('release', '-stories', 'reason'),
-            },
-        ),
-        migrations.CreateModel(
             name='Deposit',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -115,7 +103,6 @@ class Migration(migrations.Migration):
                 ('requested_at', models.DateTimeField()),
                 ('done_at', models.DateTimeField(blank=True, null=True)),
                 ('url', models.TextField(blank=True)),
-                ('manifest_sha256', models.CharField(blank=True, max_length=64)),
                 ('failure', models.TextField(blank=True, help_text='Why it failed, and what to do about it.')),
                 ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='deposits', to='publishing.release')),
@@ -128,7 +115,6 @@ class Migration(migrations.Migration):
             name='BaselineSample',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('manifest_sha256', models.CharField(help_text='Of the release that was read.', max_length=64)),
                 ('per_scenario', models.PositiveIntegerField()),
                 ('seed', models.BigIntegerField()),
                 ('stories', models.PositiveIntegerField()),
@@ -235,18 +221,6 @@ class Migration(migrations.Migration):
             trigger=pgtrigger.compiler.Trigger(name='published_release_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."state" = \'published\')', func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='7d5b126830823381bb557464a9e07e1b378e6c1a', operation='UPDATE OR DELETE', pgid='pgtrigger_published_release_is_final_b636a', table='publishing_release', when='BEFORE')),
         ),
         migrations.AddConstraint(
-            model_name='droppedreason',
-            constraint=models.UniqueConstraint(fields=('release', 'reason'), name='one_count_per_reason_in_a_release'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='droppedreason',
-            trigger=pgtrigger.compiler.Trigger(name='dropped_reason_is_final', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='77a778c5ab015781ee0848e446ff7f5335a2adea', operation='UPDATE OR DELETE', pgid='pgtrigger_dropped_reason_is_final_03e4e', table='publishing_droppedreason', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='droppedreason',
-            trigger=pgtrigger.compiler.Trigger(name='published_release_takes_no_reasons', sql=pgtrigger.compiler.UpsertTriggerSql(func="\n    IF EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published') THEN\n        RAISE EXCEPTION 'a published release takes no more rows';\n    END IF;\n    RETURN COALESCE(NEW, OLD);\n", hash='d5c6c25a41da0eaee15000448cf8a61ee4e9163a', operation='INSERT', pgid='pgtrigger_published_release_takes_no_reasons_589c6', table='publishing_droppedreason', when='BEFORE')),
-        ),
-        migrations.AddConstraint(
             model_name='deposit',
             constraint=models.UniqueConstraint(fields=('release', 'kind', 'place'), name='one_deposit_per_release_and_place'),
         ),
@@ -260,7 +234,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='deposit',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', False), ('state', 'done'), models.Q(('url', ''), _negated=True), models.Q(('manifest_sha256', ''), _negated=True)), models.Q(models.Q(('state', 'done'), _negated=True), ('done_at', None), ('manifest_sha256', ''), ('url', '')), _connector='OR'), name='deposit_that_is_done_says_where_and_what'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', False), ('state', 'done'), models.Q(('url', ''), _negated=True)), models.Q(models.Q(('state', 'done'), _negated=True), ('done_at', None), ('url', '')), _connector='OR'), name='deposit_that_is_done_says_where'),
         ),
         migrations.AddConstraint(
             model_name='deposit',

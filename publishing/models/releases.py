@@ -3,6 +3,7 @@
 The directory is what is published; these rows record that it is, what is in it, and where copies are.
 """
 
+from datetime import datetime
 from pathlib import Path
 
 import pgtrigger
@@ -16,6 +17,7 @@ from accounts.schema import before, check, final, fixed, optional_time, refuse_i
 from annotation.deciding import span
 from annotation.models import Study
 from publishing import store
+from publishing.files.directory import file_facts
 from publishing.filters import FILTER_NAMES, StoryFilter, get_filter
 
 _PUBLISHED = "EXISTS (SELECT 1 FROM publishing_release WHERE id = NEW.release_id AND state = 'published')"
@@ -25,11 +27,6 @@ def once_published(done: str) -> pgtrigger.Trigger:
     """Return a trigger that refuses rows, which say what is ``done``, unless the release is published."""
     refusal = refuse_if(f"NOT {_PUBLISHED}", f"only a published release is {done}")
     return before(f"only_published_releases_are_{done}", pgtrigger.Insert, refusal)
-
-
-def _until_published(name: str) -> pgtrigger.Trigger:
-    refusal = refuse_if(_PUBLISHED, "a published release takes no more rows")
-    return before(name, pgtrigger.Insert, refusal)
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -142,6 +139,11 @@ class Release(models.Model):
         return self.state in UNFINISHED
 
     @property
+    def counted_until(self) -> datetime:
+        """The moment up to which everything in the release is counted."""
+        return self.answers_until or self.requested_at
+
+    @property
     def votes_told(self) -> str:
         """The votes of a story for a text: “3”, or “2–5” where their number is adaptive."""
         return span(self.votes_per_story, self.most_votes)
@@ -220,7 +222,14 @@ class ReleaseFile(models.Model):
             unique("one_file_per_path_in_a_release", ["release", "path"]),
             check("release_file_is_hashed", Q(sha256__regex="^[0-9a-f]{64}$")),
         ]
-        triggers = [final("release_file_is_final"), _until_published("published_release_takes_no_files")]
+        triggers = [
+            final("release_file_is_final"),
+            before(
+                "published_release_takes_no_files",
+                pgtrigger.Insert,
+                refuse_if(_PUBLISHED, "a published release takes no more rows"),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.path
@@ -241,21 +250,15 @@ class ReleaseFile(models.Model):
         except OSError:  # the shared store is away
             return False
 
-
-class DroppedReason(models.Model):
-    """The number of a release's stories dropped for one reason (``q2``, or ``q1,q3``)."""
-
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="dropped_reasons")
-    reason = models.TextField()
-    stories = models.PositiveIntegerField()
-
-    class Meta:
-        ordering = ("release", "-stories", "reason")
-        constraints = [unique("one_count_per_reason_in_a_release", ["release", "reason"])]
-        triggers = [final("dropped_reason_is_final"), _until_published("published_release_takes_no_reasons")]
-
-    def __str__(self) -> str:
-        return f"{self.stories} dropped by {self.reason}"
+    @property
+    def is_intact(self) -> bool:
+        """True if the file has the bytes that were published. Raise ``StoreUnavailable``."""
+        try:
+            return file_facts(self.release.directory, self.path).sha256 == self.sha256
+        except store.StoreUnavailable:
+            raise
+        except OSError:
+            return False
 
 
 class Withdrawal(models.Model):
@@ -312,7 +315,6 @@ class Deposit(models.Model):
     requested_at = models.DateTimeField()
     done_at = optional_time()
     url = models.TextField(blank=True)
-    manifest_sha256 = models.CharField(max_length=64, blank=True)
     failure = models.TextField(blank=True, help_text=_("Why it failed, and what to do about it."))
 
     objects = DepositQuerySet.as_manager()
@@ -328,9 +330,9 @@ class Deposit(models.Model):
             ),
             check("deposit_url_has_no_secret", Q(url="") | Q(url__regex=r"^https?://[^@?\s]+$")),
             check(
-                "deposit_that_is_done_says_where_and_what",
-                Q(state="done", done_at__isnull=False) & ~Q(url="") & ~Q(manifest_sha256="")
-                | ~Q(state="done") & Q(done_at=None, url="", manifest_sha256=""),
+                "deposit_that_is_done_says_where",
+                Q(state="done", done_at__isnull=False) & ~Q(url="")
+                | ~Q(state="done") & Q(done_at=None, url=""),
             ),
             check(
                 "deposit_that_failed_says_why",

@@ -85,7 +85,6 @@ class BaselineSample(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="baseline_sample")
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="baseline_samples")
-    manifest_sha256 = models.CharField(max_length=64, help_text=_("Of the release that was read."))
     per_scenario = models.PositiveIntegerField()
     seed = models.BigIntegerField()
     stories = models.PositiveIntegerField()
@@ -109,7 +108,7 @@ class BaselineSample(models.Model):
         """Return what is needed to draw the same sample again, and its size."""
         return {
             "release": {"study": self.release.study.slug, "number": self.release.number},
-            "manifest_sha256": self.manifest_sha256,
+            "manifest_sha256": self.release.manifest_sha256,
             "per_scenario": self.per_scenario,
             "seed": self.seed,
             "stories": self.stories,

@@ -25,8 +25,10 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 DIGITS = 10
-_ENTRIES, _COUNTED_AT_ONCE = 1 << 21, 1 << 16
-"""Patterns × resamples in memory: 16 MB of numbers; and of clusters, which the processor's cache holds."""
+_ENTRIES = 1 << 21
+"""Patterns × resamples in memory at once (16 MB)."""
+_COUNTED_AT_ONCE = 1 << 16
+"""Clusters × resamples counted at once, so that they fit into the processor's cache."""
 
 _Z = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""

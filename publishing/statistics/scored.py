@@ -13,7 +13,7 @@ from publishing.statistics.tables import TABLES
 
 
 class ScoredTally:
-    """Answers, for the statistics that a protocol names; False if it names none. Memory grows with them."""
+    """Collects answers for the protocol's own statistics. False if it has none. Memory grows with them."""
 
     def __init__(self, protocol_name: str, votes_per_story: int) -> None:
         self._protocol = all_protocols().get(protocol_name)

@@ -88,8 +88,8 @@ TABLES: Mapping[str, TableStatistic] = {
         gettext_noop("What participants changed"),
         gettext_noop(
             "Rows for which an answer was suggested: how many answers differ from it, and on how many rows "
-            "more than half of the answers do. Whoever sees a suggestion agrees with it more often than "
-            "somebody who sees none."
+            "more than half of the answers do. People agree with a suggestion more often once they have seen "
+            "it."
         ),
         {
             "rows": gettext_noop("rows"),

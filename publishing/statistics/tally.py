@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from publishing.facts import NOT_STATED, AskedQuestion, Flagged
-from publishing.files.rows import NO_DECISIONS, REMEMBERED, Answers, AnyVotes, Decisions, ReleasedStory
+from publishing.files.rows import CACHE_SIZE, NO_DECISIONS, Answers, AnyVotes, Decisions, ReleasedStory
 from publishing.filters import DUPLICATE, REVISED, Outcome, Verdict
 from publishing.statistics.agreement import Pattern, agreement_of, undefined
 from publishing.statistics.distinct import DistinctStrings, count_together
@@ -31,7 +31,7 @@ DEPENDS_ON_THE_STORY = gettext_noop(
 
 
 @dataclass(slots=True, eq=False)
-class _Kind:
+class _Stratum:
     """Stories of one scenario, generator and severity: outcomes, and entities of the kept ones."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -84,16 +84,16 @@ class StatisticsTally:
         self._against = {(question.key, option) for question in asked for option in question.against}
         self._scales = [question for question in asked if question.scale]
         fixed = all(question.options for question in asked)
-        self._agrees = len(self._scales) < len(self._asked) and (fixed or not self._scored)
-        self._judges = self._agrees and not self._scored
+        self._has_agreement = len(self._scales) < len(self._asked) and (fixed or not self._scored)
+        self._has_verdicts = self._has_agreement and not self._scored
         self._patterns: tuple[Patterns, ...] = tuple(defaultdict(int) for _ in self._asked)
         self._validity: Patterns = defaultdict(int)
-        self._kinds: defaultdict[tuple[str, str, str], _Kind] = defaultdict(_Kind)
+        self._strata: defaultdict[tuple[str, str, str], _Stratum] = defaultdict(_Stratum)
         self._names_entities = False
         self._flagged, self._flagged_votes = flagged or {}, 0
-        same = (asked, protocol_name, votes_per_story, most_votes)
-        self._without = StatisticsTally(*same) if flagged else None
-        self._waiting: defaultdict[tuple[Answers, _Kind | None], int] = defaultdict(int)
+        arguments = (asked, protocol_name, votes_per_story, most_votes)
+        self._without = StatisticsTally(*arguments) if flagged else None
+        self._waiting: defaultdict[tuple[Answers, _Stratum | None], int] = defaultdict(int)
 
     def add(
         self, story: ReleasedStory, votes: AnyVotes, verdict: Verdict, decisions: Decisions = NO_DECISIONS
@@ -109,34 +109,34 @@ class StatisticsTally:
             self._without.add(story, votes, verdict, decisions)
         severity = NOT_STATED if story.severity_original is None else str(story.severity_original)
         author = story.story_generator_model or NOT_STATED
-        kind = self._kinds[story.scenario_name or NOT_STATED, author, severity]
-        kind.count(story, verdict)
+        stratum = self._strata[story.scenario_name or NOT_STATED, author, severity]
+        stratum.count(story, verdict)
         if verdict.is_complete:
             self._complete[len(votes)] += 1
-            self._count_entities(story, verdict, kind)
+            self._count_entities(story, verdict, stratum)
         if len(votes) < self._least if self._most else not verdict.is_complete:
             return
         votes = votes[: self._least] if self._most else votes
         if self._scored:
             self._scored.add(story, votes, decisions)
-        self._waiting[tuple([vote.answers for vote in votes]), kind if self._scales else None] += 1
-        if len(self._waiting) >= REMEMBERED:
+        self._waiting[tuple([vote.answers for vote in votes]), stratum if self._scales else None] += 1
+        if len(self._waiting) >= CACHE_SIZE:
             self._count_waiting()
 
-    def _count_entities(self, story: ReleasedStory, verdict: Verdict, kind: _Kind) -> None:
+    def _count_entities(self, story: ReleasedStory, verdict: Verdict, stratum: _Stratum) -> None:
         entities = story.content.get("entities")
         if isinstance(entities, Mapping):
             self._names_entities = True
             for name, text in entities.items() if verdict.outcome is Outcome.KEPT else ():
                 letter = _letter(name)
                 if letter and isinstance(text, str):
-                    kind.entities[letter].add(text)
+                    stratum.entities[letter].add(text)
 
     def _count_waiting(self) -> None:
-        for (answers, kind), stories in self._waiting.items():
+        for (answers, stratum), stories in self._waiting.items():
             patterns, validity = self._patterns_of(answers)
             for question, counter, pattern in zip(self._asked, self._patterns, patterns, strict=True):
-                (kind.ratings[question.key] if kind and question.scale else counter)[pattern] += stories
+                (stratum.ratings[question.key] if stratum and question.scale else counter)[pattern] += stories
             self._validity[validity] += stories
         self._waiting.clear()
 
@@ -154,14 +154,14 @@ class StatisticsTally:
         """
         self._count_waiting()
         return {
-            "stories": self._fared(self._kinds.values()),
+            "stories": self._outcomes(self._strata.values()),
             **self._disputed(),
             **self._adaptive(),
             "by_scenario": self._by(0),
             "by_generator_model": self._by(1),
             "by_severity": self._by(2),
             "agreement": self._agreement(),
-            **({"agreement_on_validity": self._agreement_on_validity()} if self._judges else {}),
+            **({"agreement_on_validity": self._agreement_on_validity()} if self._has_verdicts else {}),
             **({"ratings": self._ratings()} if self._scales else {}),
             **self._scored.document(),
             **self._without_flagged(),
@@ -176,13 +176,13 @@ class StatisticsTally:
         return {
             question.key: agreement_of(patterns, question.options)
             for question, patterns in zip(self._asked, self._patterns, strict=True)
-            if self._agrees and not question.scale
+            if self._has_agreement and not question.scale
         }
 
     def _disputed(self) -> dict[str, int]:
         """Return how many texts are kept in one story and dropped by the votes on another, if any are."""
-        kept = [kind.texts for kind in self._kinds.values()]
-        dropped = [kind.dropped_texts for kind in self._kinds.values()]
+        kept = [stratum.texts for stratum in self._strata.values()]
+        dropped = [stratum.dropped_texts for stratum in self._strata.values()]
         both = count_together(kept) + count_together(dropped) - count_together([*kept, *dropped])
         return {"disputed_texts": both} if both else {}
 
@@ -208,12 +208,12 @@ class StatisticsTally:
         """Return the statistics of each question with a scale; levels also by scenario and author."""
         found = {}
         for question in self._scales:
-            patterns = _patterns_together(self._kinds.values(), question.key)
+            patterns = _patterns_together(self._strata.values(), question.key)
             entry = ratings_of(patterns, question.options)
             for place, by in enumerate(("by_scenario", "by_generator_model")):
                 entry[by] = {
-                    name: ratings_of(_patterns_together(kinds, question.key), question.options, LEVELS)
-                    for name, kinds in self._kinds_by(place).items()
+                    name: ratings_of(_patterns_together(strata, question.key), question.options, LEVELS)
+                    for name, strata in self._strata_by(place).items()
                 }
             found[question.key] = entry
         return found
@@ -240,20 +240,20 @@ class StatisticsTally:
 
     def _by(self, place: int) -> dict[str, dict[str, Any]]:
         """Return the counts by scenario (place 0), generator model (1) or severity (2)."""
-        return {name: self._fared(kinds) for name, kinds in self._kinds_by(place).items()}
+        return {name: self._outcomes(strata) for name, strata in self._strata_by(place).items()}
 
-    def _kinds_by(self, place: int) -> dict[str, list[_Kind]]:
-        """Group the kinds as :meth:`_by` does, sorted by name. Takes one pass, however many names."""
-        groups: defaultdict[str, list[_Kind]] = defaultdict(list)
-        for names, kind in self._kinds.items():
-            groups[names[place]].append(kind)
+    def _strata_by(self, place: int) -> dict[str, list[_Stratum]]:
+        """Group the strata as :meth:`_by` does, sorted by name. Takes one pass, however many names."""
+        groups: defaultdict[str, list[_Stratum]] = defaultdict(list)
+        for names, stratum in self._strata.items():
+            groups[names[place]].append(stratum)
         return dict(sorted(groups.items()))
 
-    def _fared(self, kinds: Iterable[_Kind]) -> dict[str, Any]:
+    def _outcomes(self, strata: Iterable[_Stratum]) -> dict[str, Any]:
         """Return counts, retention, and the number of distinct X, Y and Z in kept stories."""
-        kinds = list(kinds)
-        outcomes = sum((kind.outcomes for kind in kinds), Counter[Outcome]())
-        generated, revised = sum(outcomes.values()), sum(kind.revised for kind in kinds)
+        strata = list(strata)
+        outcomes = sum((stratum.outcomes for stratum in strata), Counter[Outcome]())
+        generated, revised = sum(outcomes.values()), sum(stratum.revised for stratum in strata)
         return {
             "generated": generated,
             "kept": outcomes[Outcome.KEPT],
@@ -261,9 +261,9 @@ class StatisticsTally:
             "incomplete": outcomes[Outcome.INCOMPLETE],
             **({"revised": revised} if revised else {}),
             "retention": rounded(outcomes[Outcome.KEPT] / generated) if generated else None,
-            "unique_texts": count_together(kind.texts for kind in kinds),
+            "unique_texts": count_together(stratum.texts for stratum in strata),
             **{
-                f"unique_{letter}": count_together(kind.entities[letter] for kind in kinds)
+                f"unique_{letter}": count_together(stratum.entities[letter] for stratum in strata)
                 if self._names_entities
                 else None
                 for letter in _LETTERS
@@ -271,14 +271,14 @@ class StatisticsTally:
         }
 
 
-def _patterns_together(kinds: Iterable[_Kind], question: str) -> Counter[Pattern]:
+def _patterns_together(strata: Iterable[_Stratum], question: str) -> Counter[Pattern]:
     found: Counter[Pattern] = Counter()
-    for kind in kinds:
-        found.update(kind.ratings[question])
+    for stratum in strata:
+        found.update(stratum.ratings[question])
     return found
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHE_SIZE)
 def _letter(name: str) -> str:
     """Return the letter of Person X, Person Y, or anything called Z (object, action or person); else none."""
     return name[-1:].lower() if name in ("Person X", "Person Y") or name.endswith(" Z") else ""

@@ -103,7 +103,7 @@ def _check_croissant(
         for path, sha256 in release.listed.items()
         if path not in (CROISSANT_PATH, MANIFEST) and release.has(path)
     ]
-    warnings = (made.guessed or {}).get("warnings")
+    warnings = made.guessed.get("warnings")
     warned = warnings if isinstance(warnings, list) else ()
     expected = croissant.document(facts, tally, made.columns, files, warned)
     for problem in differences({**stated, **_only_known_there(stated, expected)}, expected):

@@ -66,7 +66,7 @@ class Recomputation:
         self._per_item_lines: Iterator[Line] = (
             release.lines(self.per_item.path) if self.per_item else iter(())
         )
-        """The lines of that file that are still to be compared."""
+        """Lines of the per-item file that were not compared yet."""
         self.revisions = Revisions(release)
         self._against = _AgainstEveryStory(facts.asked)
 
@@ -177,7 +177,7 @@ class Recomputation:
             if line is None or line.row != expected:
                 what = expected.get("rated") or expected.get("labelled") or expected.get("row")
                 by = "votes and experts" if decisions else "votes"
-                problem = f"What is said of {story.story_id} on {what} is not what its {by} say."
+                problem = f"The row on {what} of {story.story_id} does not follow from its {by}."
                 self.release.report(CHECK, self.per_item.path, problem, line.number if line else 0)
 
 

@@ -71,7 +71,7 @@ def check_question_set(
                 return
             if line.encode() != question.data:
                 other = next(differences(question.row, orjson.loads(line)), "")
-                problem = other or "It is not made as other questions are."
+                problem = other or "Its JSON has another form than that of other questions."
                 release.report(QUESTIONS, path, problem, question.number)
     if question := next(questions, None):
         release.report(QUESTIONS, path, "There is no kept story for this question.", question.number)
@@ -83,7 +83,7 @@ def check_question_set(
 
 def check_changes(release: CheckedRelease, description: Description) -> list[Row]:
     """Check every row of ``changes.jsonl``. Return the sound ones."""
-    states = changes.story_states(release.directory, incomplete=True)
+    states = changes.story_states(release.directory)
     sound: list[Row] = []
     last = b""
     with ExitStack() as files:
@@ -106,7 +106,7 @@ def check_changes(release: CheckedRelease, description: Description) -> list[Row
             else:
                 sound.append(line.row)
     if sound and description.document["previous"] is None:
-        release.report(CHANGES, changes.CHANGES_PATH, "The release was compared with none.")
+        release.report(CHANGES, changes.CHANGES_PATH, "release.json names no previous release.")
     return sound
 
 
@@ -141,7 +141,7 @@ def check_copy(release: CheckedRelease, path: str, columns: Mapping[str, Type]) 
                 return
             if problem := _other_metadata(file):
                 release.report(PARQUET, copy, problem)
-            row = _first_difference(batches(release.directory / path, expected), _rows(file))
+            row = _first_differing_row(batches(release.directory / path, expected), _rows(file))
     except FileNotFoundError:
         release.report(PARQUET, copy, "The file is missing.")
     except (pa.ArrowException, OSError) as error:
@@ -179,7 +179,7 @@ def _other_types(found: pa.Schema, expected: pa.Schema) -> str:
     return f"The types of {', '.join(odd)} do not fit the rows."
 
 
-def _first_difference(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]) -> int:
+def _first_differing_row(left: Iterator[pa.RecordBatch], right: Iterator[pa.RecordBatch]) -> int:
     """Return the number (from 1) of the first differing row, or 0. Batches may have any size."""
     seen = 0
     one, other = _next(left), _next(right)

@@ -6,12 +6,12 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from annotation.importing.rows import hash_of
 from annotation.protocols import UnknownProtocol, get_protocol
 from publishing.comparison.changes import RECORDED
 from publishing.facts import AskedQuestion, People, ReleaseFacts, Statement
 from publishing.files.rows import RELEASE_JSON, layout_for
 from publishing.filters import FILTER_NAMES, get_filter
-from publishing.plans import canonical, hash_of
 from publishing.queries import asked_question
 from publishing.verification.release import CheckedRelease, Description
 from publishing.verification.schema import (
@@ -110,10 +110,7 @@ def read(release: CheckedRelease) -> Description | None:
     asked = document["questions"] if isinstance(document["questions"], list) else []
     usual = {"scale": [], "in_words": False, "optional": False}
     full = [
-        {name: one[name] for name in one if name not in usual}
-        | {name: one.get(name, value) for name, value in usual.items()}
-        if isinstance(one, dict)
-        else one
+        {name: one[name] for name in one if name not in usual} | usual | one if isinstance(one, dict) else one
         for one in asked
     ]
     if isinstance(document["statement"], dict):  # older versions did not ask for every item
@@ -165,11 +162,11 @@ def _wrong_plan(plan: Mapping[str, Any] | None, filter_name: str) -> Iterator[st
     """Yield what does not agree in a plan: its hash, and another filter that is not among the deviations."""
     if plan is None:
         return
-    if hash_of(canonical(plan["document"])) != plan["sha256"]:
+    if hash_of(plan["document"]) != plan["sha256"]:
         yield "The plan does not have the SHA-256 that is stated for it."
     told = any(one["what"].startswith("another filter: ") for one in plan["deviations"])
     if told == (plan["document"]["filter"] == filter_name):
-        yield "The deviations from the plan do not say truly whether the filter is the planned one."
+        yield "The deviations from the plan state wrongly whether the filter is the planned one."
 
 
 def check_questions(release: CheckedRelease, description: Description) -> None:

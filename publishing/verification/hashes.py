@@ -5,7 +5,7 @@ import re
 
 from publishing.card.contents import copied, paths
 from publishing.errors import BrokenDirectory
-from publishing.files.directory import MANIFEST, differences, read_manifest
+from publishing.files.directory import MANIFEST, manifest_differences, read_manifest
 from publishing.files.parquet import parquet_path
 from publishing.files.rows import INSTRUMENT_PATH, REVISIONS_PATH
 from publishing.results import per_item
@@ -27,7 +27,7 @@ def check(release: CheckedRelease) -> dict[str, str]:
     except BrokenDirectory as error:
         release.report(CHECK, MANIFEST, str(error))
         return {}
-    for path, problem in differences(release.directory, expected, besides=FROM_A_HUB):
+    for path, problem in manifest_differences(release.directory, expected, besides=FROM_A_HUB):
         release.report(CHECK, path, f"It {problem}")
     present = {one.name + "/" * one.is_dir() for one in os.scandir(release.directory)}
     for added in sorted(FROM_A_HUB & present):

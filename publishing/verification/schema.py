@@ -14,6 +14,7 @@ from typing import Any
 from annotation.importing.rows import PROVENANCE
 from annotation.models import Adjudication, Skip
 from annotation.models.studies import STORY_LANGUAGE
+from annotation.protocols.fields import MOST_RATED, PREDICTOR
 from annotation.protocols.questions import KEY_PATTERN, LONGEST_WORDS, Choice
 from annotation.reasons import LONGEST_STATEMENT
 from publishing.facts import AskedQuestion, scales_of
@@ -104,7 +105,6 @@ def misfit(value: Any, shape: Shape, path: str = "") -> str:
 
 
 CHECK = "schema"
-MOST_RATED = 5
 _ANNOTATOR = re.compile(r"annotator-[0-9a-f]{16}")
 _KEY = re.compile(KEY_PATTERN)
 _WORDS = re.compile(rf"[^\x00-\x1f\x7f-\x9f]{{1,{LONGEST_WORDS}}}")
@@ -155,7 +155,7 @@ _VALUES: dict[str, Shape] = {
     "verdict": one_of(Adjudication.Verdict.values),
     "story_prompt_example": TEXT_OR_NULL,
     "severity_original": NUMBER_OR_NULL,
-    **{name: [{rated: _RATING, "predictor_model": TEXT}] for name, rated in rows.PREDICTED.items()},
+    **{name: [{rated: _RATING, PREDICTOR: TEXT}] for name, rated in rows.PREDICTED.items()},
     "entities": _ENTITIES,
     "questions": [_QUESTION],
     "item": OBJECT,
@@ -182,7 +182,7 @@ class VoteReader:
         self._needed = {question.key for question in asked if not question.optional}
         self._scales = scales_of(asked)
         self._fields: set[str] = set()
-        self._answers = lru_cache(maxsize=rows.REMEMBERED)(self._answers_of)
+        self._answers = lru_cache(maxsize=rows.CACHE_SIZE)(self._answers_of)
 
     def read(self, row: Row) -> CountedVote | str:
         """Return the vote in a row, or a sentence about what is wrong."""
@@ -286,11 +286,11 @@ def read_story(line: Line, layout: Layout, outcome: Outcome) -> ReleasedStory | 
     story = ReleasedStory(content=content, **{name: row[name] for name in (*PROVENANCE, *rows.PREDICTED)})
     rebuilt = layout.story_row(story) | ({"reason": row["reason"]} if dropped else {})
     if jsonl.line(rebuilt) != line.data:
-        return f"{_first_difference(rebuilt, row)} does not follow from the rest of the row."
+        return f"{_differing_column(rebuilt, row)} does not follow from the rest of the row."
     return story
 
 
-def _first_difference(expected: Row, found: Row) -> str:
+def _differing_column(expected: Row, found: Row) -> str:
     return next(
         (name for name in expected if jsonl.line({"": expected[name]}) != jsonl.line({"": found[name]})),
         "The row",

@@ -74,7 +74,7 @@ def _are_groups(intake: Section) -> bool:
 
 
 def check_report(release: CheckedRelease, facts: ReleaseFacts, tally: Tally) -> Section | None:
-    """Check the report, if the files that it repeats can be read. Return what it says of people's answers."""
+    """Check the report, if the files that it repeats can be read. Return its intake groups."""
     paths = (REPORT_PATH, INSTRUMENT_PATH, STATISTICS_JSON)
     stated, shown, statistics = map(release.document, paths)
     if stated is None or shown is None or statistics is None:
@@ -116,7 +116,7 @@ def check_instrument(release: CheckedRelease, description: Description, tally: T
     here = found - {INSTRUMENT_PATH}
     for path in sorted(here | pages.keys()):
         if path not in here or (release.directory / path).read_bytes() != pages.get(path):
-            release.report(INSTRUMENT, path, f"It does not say what {INSTRUMENT_PATH} says.")
+            release.report(INSTRUMENT, path, f"It does not match {INSTRUMENT_PATH}.")
 
 
 def _wrong_instrument(document: dict[str, Any], description: Description, tally: Tally) -> Iterator[str]:

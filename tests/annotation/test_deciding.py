@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from annotation.deciding import TITLES, is_decided, span, votes_wanted
-from annotation.protocols.questions import Choice
 from publishing.filters import FILTERS, ONE_OF_EACH, Outcome, StoryFilter, Verdict, get_filter
 
 QUESTIONS = ("q1", "q2")
@@ -21,11 +20,7 @@ rules = st.sampled_from(sorted(TITLES))
 
 def verdicts(rule: StoryFilter, votes: tuple[frozenset[str], ...]) -> list[Verdict]:
     """Return the outcomes of a complete story: without an expert, and with one who keeps it."""
-    choices = [[Choice(question, "", "no") for question in vote] for vote in votes]
-    return [
-        rule(choices, votes_per_story=len(votes), counts_against=lambda _: True, decision=decision)
-        for decision in ("", "valid")
-    ]
+    return [rule.decide(votes, votes_per_story=len(votes), decision=decision) for decision in ("", "valid")]
 
 
 def outcomes(name: str, votes: tuple[frozenset[str], ...]) -> list[Outcome]:
@@ -83,8 +78,7 @@ def test_filter_calls_a_story_complete_exactly_when_it_wants_no_more_votes(
     rule: str, votes: list[frozenset[str]], one_of_each: bool
 ) -> None:
     adaptive = get_filter(rule + (ONE_OF_EACH if one_of_each else ""), 4)
-    choices = [[Choice(question, "", "no") for question in vote] for vote in votes]
-    verdict = adaptive(choices, votes_per_story=2, counts_against=lambda _: True)
+    verdict = adaptive.decide(votes, votes_per_story=2)
     complete = votes_wanted(rule, votes, least=2, most=4) == len(votes)
     assert (verdict.outcome is not Outcome.INCOMPLETE) is complete
     if not complete:

@@ -177,13 +177,13 @@ def test_a_change_during_the_build_is_refused(
     vote: Vote, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overtaking = Overtaking()
-    built = publishing_actions._built
+    built = publishing_actions._build
 
     def overtaken(release: Release, report: Any) -> Any:
         overtaking.wait_inside()
         return built(release, report)
 
-    monkeypatch.setattr(publishing_actions, "_built", overtaken)
+    monkeypatch.setattr(publishing_actions, "_build", overtaken)
 
     outcomes = race(building(release), overtaking.overtake(changing(vote, q1="no")))
 

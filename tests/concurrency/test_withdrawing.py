@@ -49,14 +49,14 @@ def test_a_withdrawal_meets_a_deposit_that_begins(
     if not locked:
         without_locks(monkeypatch)
     overtaking = Overtaking()
-    moved = actions._moved
+    moved = actions._move
 
     def slowly(*given: Any, **named: Any) -> Deposit:
         deposit = moved(*given, **named)
         overtaking.wait_inside(0.5)
         return deposit
 
-    monkeypatch.setattr(actions, "_moved", slowly)
+    monkeypatch.setattr(actions, "_move", slowly)
     place: Any = SimpleNamespace(kind="s3", place=PLACE, public=True)
     outcomes = race(
         lambda: actions.request_deposit(release=release, destination=place, by=None, now=timezone.now()),

@@ -167,7 +167,7 @@ def test_two_lists_become_one(live_server: LiveServer, tmp_path: Path, settings:
     )
     assert any("beliefs.zzz" in one for one in problems), problems
     problems = tampered(place, RECONCILED, b"under the roof", b"under the bed")
-    assert any("is not what its votes and experts say" in one for one in problems), problems
+    assert any("does not follow from its votes and experts" in one for one in problems), problems
 
 
 def _assert_the_documented_lines_make_a_file_to_label(place: Path, lines: list[dict[str, Any]]) -> None:

@@ -141,7 +141,7 @@ def test_labels_of_beliefs(live_server: LiveServer, tmp_path: Path, settings: An
     numbers = quality(study, "statistics.csv").splitlines()
     assert f"strict_agreement,all,alike,{alike},," in numbers
     told = tampered(place, "annotations/labels.jsonl", b'"label":"true"', b'"label":"false"')
-    assert any("is not what its votes say" in one for one in told), told
+    assert any("does not follow from its votes" in one for one in told), told
 
 
 def _assert_the_documented_lines_give_labels(place: Path, lines: list[dict[str, Any]]) -> None:

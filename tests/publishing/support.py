@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from annotation import actions
 from annotation.models import Answer, Assignment, Enrollment, Story, Study, Vote
+from annotation.protocols.questions import Choice
 from publishing import story_stream
 from publishing.actions import releases as publishing_actions
-from publishing.filters import Outcome, all_agree
+from publishing.filters import Outcome, StoryFilter, Verdict, all_agree, objections_in
 from publishing.models import Release
 from tests import builders
 from tests.builders import ALL_YES
@@ -88,13 +89,25 @@ class VerdictCounts:
         return self.kept + self.dropped + self.incomplete
 
 
+def verdict_of(
+    rule: StoryFilter,
+    votes: Sequence[Sequence[Choice]],
+    *,
+    votes_per_story: int,
+    counts_against: Callable[[Choice], bool],
+    decision: str = "",
+) -> Verdict:
+    """The filter's verdict, given the choices of every vote."""
+    objections = [frozenset(choice.question for choice in vote if counts_against(choice)) for vote in votes]
+    return rule.decide(objections, votes_per_story=votes_per_story, decision=decision)
+
+
 def verdict_counts(study: Study) -> VerdictCounts:
     """What the default filter says of every story with the votes it has now."""
     verdicts = [
-        all_agree(
-            [vote.answers for vote in judged.votes],
+        all_agree.decide(
+            objections_in([vote.answers for vote in judged.votes], judged.against),
             votes_per_story=study.votes_per_story,
-            counts_against=judged.against.__contains__,
         )
         for judged in story_stream.judged_stories(study)
     ]

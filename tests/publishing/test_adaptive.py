@@ -108,7 +108,7 @@ def test_card_says_how_many_votes_stories_got_and_what_it_saved(sound: Path) -> 
     told = " ".join(card.split())
     assert "Every story needed 2–5 votes, each by a different annotator" in told
     assert "| stories with 2–5 votes | 13 |" in told
-    assert "That saved 18 of the 65 votes that 5 for every complete story would have been." in told
+    assert "That saved 18 of the 65 votes that 5 for every complete story would have taken." in told
     assert "| votes | complete stories | | ---: | ---: | | 3 | 7 | | 4 | 4 | | 5 | 2 |" in told
     assert (
         "Computed over the first 2 counted votes of every story that has as many, complete or not; the later"

@@ -23,7 +23,7 @@ from publishing.card.sections import Documents
 from publishing.comparison.changes import Changes
 from publishing.facts import ImportedVotes, People, ReleaseFacts, Statement
 from publishing.files.rows import THEORY_OF_MIND, config_path
-from publishing.filters import Outcome, Verdict, get_filter
+from publishing.filters import Outcome, Verdict, get_filter, objections_in
 from publishing.statistics.tally import StatisticsTally
 from publishing.totals import Tally
 from tests.publishing.chunks import count_votes
@@ -69,11 +69,8 @@ def known() -> Known:
     """From a small crowd's release, for the tests to alter copies of."""
     tally, statistics = Tally(), StatisticsTally(FACTS.asked)
     for story in crowd(42):
-        verdict = get_filter("all-agree")(
-            [vote.answers for vote in story.votes],
-            votes_per_story=3,
-            counts_against=story.against.__contains__,
-        )
+        objections = objections_in([vote.answers for vote in story.votes], story.against)
+        verdict = get_filter("all-agree").decide(objections, votes_per_story=3)
         tally.add(story.story, verdict)
         count_votes(tally, story.votes)
         statistics.add(story.story, story.votes, verdict)

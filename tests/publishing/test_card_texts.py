@@ -141,7 +141,9 @@ def test_a_bar_is_as_long_as_its_share() -> None:
 def test_charts_with_many_groups_show_the_largest() -> None:
     group = known().statistics["stories"]
     many = {f"scenario {number:03d}": {**group, "generated": 100 + number} for number in range(40)}
-    drawn = figures({**known().statistics, "by_scenario": many}, None, None)["figures/retention.svg"].decode()
+    drawn = figures({**known().statistics, "by_scenario": many}, {"configs": {}}, None)[
+        "figures/retention.svg"
+    ].decode()
     assert "the 24 largest of 40" in drawn
     assert ">scenario 039<" in drawn
     assert ">scenario 000<" not in drawn

@@ -134,4 +134,4 @@ def test_the_release_before_cannot_be_made_up(place: Path) -> None:
     assert any(finding.startswith("README.md: It does not say") for finding in findings(place))
     edit_document("release.json", lambda found: found.update(previous=None))(place)
     seal(place)
-    assert any("compared with none" in finding for finding in findings(place))
+    assert any("names no previous release" in finding for finding in findings(place))

@@ -143,7 +143,7 @@ def test_only_one_session_builds_a_release(small: Study) -> None:
     ],
 )
 def test_what_to_do_about_a_failing_disk_is_said(number: int, advice: str) -> None:
-    said = releases._explained(OSError(number, os.strerror(number)))
+    said = releases._failure_text(OSError(number, os.strerror(number)))
     assert advice in said
     assert str(settings.RELEASES_ROOT) in said
 

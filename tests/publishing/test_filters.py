@@ -14,6 +14,7 @@ from annotation.protocols.questions import Choice
 from publishing.errors import TooManyVotes, UnknownFilter
 from publishing.filters import FILTERS, Outcome, all_agree, get_filter
 from publishing.models import Release
+from tests.publishing.support import verdict_of
 
 OPTIONS = {
     "q1": ("yes", "possibly", "no"),
@@ -41,7 +42,10 @@ def test_verdict_does_not_depend_on_any_order(
 ) -> None:
     votes = votes[:wanted]
     shuffled = [tuple(data.draw(st.permutations(vote))) for vote in data.draw(st.permutations(votes))]
-    verdicts = [all_agree(given, votes_per_story=wanted, counts_against=is_no) for given in (votes, shuffled)]
+    verdicts = [
+        verdict_of(all_agree, given, votes_per_story=wanted, counts_against=is_no)
+        for given in (votes, shuffled)
+    ]
     assert verdicts[0] == verdicts[1]
 
 
@@ -54,8 +58,8 @@ def test_one_more_no_never_keeps_a_story(votes: list[tuple[Choice, ...]], data: 
     worse[place] = tuple(
         choice._replace(option="no") if choice.question == question else choice for choice in votes[place]
     )
-    before = all_agree(votes, votes_per_story=len(votes), counts_against=is_no)
-    after = all_agree(worse, votes_per_story=len(votes), counts_against=is_no)
+    before = verdict_of(all_agree, votes, votes_per_story=len(votes), counts_against=is_no)
+    after = verdict_of(all_agree, worse, votes_per_story=len(votes), counts_against=is_no)
     assert after.outcome is Outcome.DROPPED
     assert question in after.reason.split(",")
     assert set(filter(None, before.reason.split(","))) <= set(after.reason.split(","))
@@ -65,7 +69,7 @@ def test_one_more_no_never_keeps_a_story(votes: list[tuple[Choice, ...]], data: 
 @given(votes=st.lists(forms, max_size=5), wanted=wanted_votes)
 def test_agrees_with_the_rule_stated_by_brute_force(votes: list[tuple[Choice, ...]], wanted: int) -> None:
     votes = votes[:wanted]
-    verdict = all_agree(votes, votes_per_story=wanted, counts_against=is_no)
+    verdict = verdict_of(all_agree, votes, votes_per_story=wanted, counts_against=is_no)
     noes = {question for vote in votes for question, _, option in vote if option == "no"}
     if len(votes) != wanted:
         assert (verdict.outcome, verdict.reason) == (Outcome.INCOMPLETE, f"{len(votes)} of {wanted} votes")
@@ -86,22 +90,26 @@ def test_every_single_no_of_the_validity_protocol_drops_and_possibly_does_not() 
     for person, question in itertools.product(range(3), range(4)):
         votes = [list(kept) for _ in range(3)]
         assert (
-            all_agree(votes, votes_per_story=3, counts_against=partial(protocol.counts_against, None)).outcome
+            verdict_of(
+                all_agree, votes, votes_per_story=3, counts_against=partial(protocol.counts_against, None)
+            ).outcome
             is Outcome.KEPT
         )
         votes[person][question] = votes[person][question]._replace(option="no")
-        verdict = all_agree(votes, votes_per_story=3, counts_against=partial(protocol.counts_against, None))
+        verdict = verdict_of(
+            all_agree, votes, votes_per_story=3, counts_against=partial(protocol.counts_against, None)
+        )
         assert (verdict.outcome, verdict.reason) == (Outcome.DROPPED, f"q{question + 1}")
 
 
 def test_a_no_does_not_complete_a_story() -> None:
-    verdict = all_agree([[Choice("q1", "", "no")]], votes_per_story=3, counts_against=is_no)
+    verdict = verdict_of(all_agree, [[Choice("q1", "", "no")]], votes_per_story=3, counts_against=is_no)
     assert (verdict.outcome, verdict.reason) == (Outcome.INCOMPLETE, "1 of 3 votes")
 
 
 def test_too_many_votes_are_never_explained_away() -> None:
     with pytest.raises(TooManyVotes, match="4 counted votes"):
-        all_agree([[]] * 4, votes_per_story=3, counts_against=is_no)
+        verdict_of(all_agree, [[]] * 4, votes_per_story=3, counts_against=is_no)
 
 
 def test_filters_have_names() -> None:
@@ -117,7 +125,7 @@ def judged(name: str, *against: str) -> tuple[Outcome, str]:
         [Choice(question, "", "no" if question in noes else "yes") for question in OPTIONS]
         for noes in against
     ]
-    verdict = get_filter(name)(votes, votes_per_story=len(votes), counts_against=is_no)
+    verdict = verdict_of(get_filter(name), votes, votes_per_story=len(votes), counts_against=is_no)
     return verdict.outcome, verdict.reason
 
 
@@ -160,19 +168,22 @@ def test_experts_decide_only_splits(
 ) -> None:
     votes = [[Choice(q, "", "no" if q in noes else "yes") for q in OPTIONS] for noes in against]
     for name in FILTERS:
-        verdict = get_filter(name)(votes, votes_per_story=3, counts_against=is_no, decision=decision)
+        verdict = verdict_of(
+            get_filter(name), votes, votes_per_story=3, counts_against=is_no, decision=decision
+        )
         if name == "experts-decide-splits":
             assert (verdict.outcome is Outcome.KEPT, verdict.by_expert) == (kept, by_expert)
             assert verdict.reason == ("" if kept else ",".join(sorted(filter(None, against))))
         else:
-            assert verdict == get_filter(name)(votes, votes_per_story=3, counts_against=is_no)
+            assert verdict == verdict_of(get_filter(name), votes, votes_per_story=3, counts_against=is_no)
 
 
 @settings(max_examples=50)
 @given(votes=st.lists(forms, min_size=1, max_size=5))
 def test_stricter_filters_keep_a_part_of_what_laxer_ones_keep(votes: list[tuple[Choice, ...]]) -> None:
     kept = [
-        get_filter(name)(votes, votes_per_story=len(votes), counts_against=is_no).outcome is Outcome.KEPT
+        verdict_of(get_filter(name), votes, votes_per_story=len(votes), counts_against=is_no).outcome
+        is Outcome.KEPT
         for name in ("all-agree", "two-of-three", "majority")
     ]
     assert kept == sorted(kept)

@@ -52,7 +52,7 @@ def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
 ) -> None:
     """It comes between the freeze and the build's view of the database, so the view has it."""
     (late_person,) = builders.qualified(study)
-    adopted = releases._adopted
+    adopted = releases._adopt
     given: list[Vote] = []
 
     def voting_first(release: Release) -> Any:
@@ -60,7 +60,7 @@ def test_a_vote_saved_after_the_freeze_is_in_no_file_of_the_release(
         return adopted(release)
 
     with monkeypatch.context() as patch:
-        patch.setattr(releases, "_adopted", voting_first)
+        patch.setattr(releases, "_adopt", voting_first)
         release = published(study)
 
     (late,) = given

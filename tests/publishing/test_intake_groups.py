@@ -127,7 +127,7 @@ def test_use_of_ai_tools_is_counted_in_the_same_groups() -> None:
     assert told(release)["people"] == {"ai_tools": {"none": 6, REST: 7}}
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "## What the annotators say of AI tools" in card
-    assert "the answer does not change the pay" in " ".join(card.split())
+    assert "the answer would not affect their pay" in " ".join(card.split())
     assert not IntakeAnswer.objects.exists()
     assert check_release(release.directory, with_machine_validation=False).shown == []
 

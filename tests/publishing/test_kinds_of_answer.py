@@ -59,7 +59,7 @@ def test_it_is_released_checked_and_imported(study: Any, tmp_path: Path, setting
     )
     assert "in_words" not in asked["fits"]
     page = (place / "instrument/form-0-en.md").read_text()
-    for said in ("at most 20 characters", "It may be left open.", "Asked only after", "**angry**"):
+    for said in ("at most 20 characters", "It may be left unanswered.", "Asked only after", "**angry**"):
         assert said in page
     copy, _ = imported(place, "copy", "--with-votes")
     again = published(copy).directory

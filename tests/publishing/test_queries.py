@@ -16,16 +16,17 @@ from annotation.protocols import get_protocol
 from annotation.protocols.questions import Choice
 from publishing import queries, story_stream
 from publishing.files.jsonl import timestamp
-from publishing.filters import Outcome, Verdict, all_agree
+from publishing.filters import Outcome, Verdict, all_agree, objections_in
 from tests import builders
-from tests.publishing.support import Forms, judged_study, random_forms
+from tests.publishing.support import Forms, judged_study, random_forms, verdict_of
 
 VALIDITY = get_protocol("validity")
 
 
 def verdicts(forms: Forms, votes_per_story: int) -> dict[str, Verdict]:
     return {
-        story_id: all_agree(
+        story_id: verdict_of(
+            all_agree,
             [[Choice(question, "", option) for question, option in form.items()] for form in given],
             votes_per_story=votes_per_story,
             counts_against=partial(VALIDITY.counts_against, None),
@@ -47,7 +48,7 @@ def test_the_stream_gives_the_filter_what_people_answered(seed: int, stories: in
     for story_id, judged in stream.items():
         answers = [vote.answers for vote in judged.votes]
         assert (
-            all_agree(answers, votes_per_story=votes, counts_against=judged.against.__contains__)
+            all_agree.decide(objections_in(answers, judged.against), votes_per_story=votes)
             == expected[story_id]
         )
 

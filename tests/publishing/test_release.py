@@ -21,7 +21,7 @@ from publishing.actions import releases
 from publishing.errors import NothingToRelease, ReleaseUnderway, UnknownFilter
 from publishing.files import directory
 from publishing.filters import Outcome
-from publishing.models import AnswerSides, DroppedReason, Release, ReleaseFile
+from publishing.models import AnswerSides, Release, ReleaseFile
 from tests import builders
 from tests.publishing.conftest import published_twice
 from tests.publishing.support import build, judged_study, published, random_forms, request, verdict_counts
@@ -64,7 +64,6 @@ def test_every_verdict_of_a_release_can_be_recomputed_from_its_votes() -> None:
         incomplete,
     )
     assert (release.votes, release.annotators) == (len(votes), 3)
-    assert sum(DroppedReason.objects.filter(release=release).values_list("stories", flat=True)) == lost
     card = (release.directory / "README.md").read_text(encoding="utf-8")
     assert "3 people consented to take part" in card
     assert "3 people completed a qualification test, and 3 of 3" in card
@@ -212,13 +211,11 @@ CHANGES: dict[str, Callable[[Release], object]] = {
     "hash": lambda release: release.files.update(sha256="0" * 64),
     "files": lambda release: release.files.all()._raw_delete(release._state.db),
     "one more file": lambda release: release.files.create(path="x", size=0, sha256="0" * 64),
-    "reasons": lambda release: release.dropped_reasons.update(stories=0),
-    "one more reason": lambda release: release.dropped_reasons.create(reason="q9", stories=0),
 }
 
 
 def test_a_published_release_never_changes(release: Release) -> None:
-    tables = (Release, ReleaseFile, DroppedReason)
+    tables = (Release, ReleaseFile)
     before = [list(table.objects.values()) for table in tables]
     for change in CHANGES.values():
         with pytest.raises(DatabaseError, match=r"Cannot|takes no more rows"), transaction.atomic():

@@ -237,14 +237,6 @@ def test_sides_differ_between_configs_severities_and_salts() -> None:
     assert 200 < sum(other[key] != side for key, side in by_config["_aware"].items()) < 400
 
 
-def test_sides_are_closed_once_dealt() -> None:
-    sides = Sides("salt")
-    sides.add("a")
-    sides.right_answers_first()
-    with pytest.raises(RuntimeError):
-        sides.add("b")
-
-
 def test_rows_are_json_round_trips() -> None:
     assert json.loads(jsonl.line(ROW)) == ROW
     assert list(json.loads(jsonl.line(ROW))) == list(ROW)

@@ -115,7 +115,7 @@ def test_a_build_that_was_killed_goes_on_with_the_same_answers(
 ) -> None:
     person, first = answered(study)
     release = publishing_actions.request_release(study=study, by=None, now=LATER)
-    monkeypatch.setattr("publishing.actions.releases._built", _killed)
+    monkeypatch.setattr("publishing.actions.releases._build", _killed)
     with pytest.raises(KeyboardInterrupt):
         publishing_actions.build_release(release_id=release.pk, now=LATER)
     monkeypatch.undo()

@@ -45,7 +45,6 @@ def test_the_command_withdraws_and_names_the_places_outside(release: Release) ->
         requested_at=timezone.now(),
         done_at=timezone.now(),
         url="https://ours.example/small",
-        manifest_sha256=release.manifest_sha256,
     )
     said = json.loads(run("withdraw_release", "small", "1", "--reason", f" {WHY} ", "--json"))
     assert said == {"study": "small", "number": 1, "reason": WHY, "deposits": ["s3://ours/small"]}

@@ -8,7 +8,6 @@ examples are our own.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
@@ -50,7 +49,6 @@ class Alignment(TableProtocol):
         ),
     )
     instructions = in_template("annotation/protocols/alignment.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     others = ("predictor", FIRST)
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = dict.fromkeys(TABLES, LIMITS)
     remedy = (

@@ -1,11 +1,12 @@
-"""The belief-extraction protocol: which beliefs does a story hold? People list them, experts make one list.
+"""The belief-extraction protocol: which beliefs does a story contain?
+
+People list them, and experts make one list of their lists.
 
 It follows the first stage of OmniToM: two people list independently who believes what, then reconcile their
 lists. The wording and the examples are our own.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.protocols.base import Procedure, Words, part, read_text
@@ -36,7 +37,6 @@ class BeliefExtraction(TableProtocol):
     )
     open_table = OpenTable()
     instructions = in_template("annotation/protocols/belief_extraction.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     remedy = "Write the story as a text."
     resolution = "reconciled"
     words = Words(_("story"), _("stories whose beliefs are to be listed"))

@@ -5,7 +5,6 @@ label of more than half of the people stands. The definitions and the examples a
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
@@ -108,7 +107,6 @@ class BeliefLabels(TableProtocol):
         shows=("story",),
     )
     instructions = in_template("annotation/protocols/belief_labels.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = {BELIEFS: {"actor": MAX_NAME, "belief": MAX_QUESTION}}
     remedy = (
         'Write [{"id": "b1", "actor": "Anne", "belief": "…", "labels": {"order": "1"}}, …], or no labels.'

@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, product
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure, Scored, Words, part, read_text
-from annotation.protocols.fields import MAX_QUESTION, Told, read_row
-from annotation.protocols.human_performance import BELIEFS, KINDS, TEMPLATE_COLUMNS, compose
+from annotation.protocols.fields import MAX_QUESTION, Reported, read_row
+from annotation.protocols.human_performance import BELIEFS, BIGTOM, KINDS, TEMPLATE_COLUMNS, compose
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Question, Row, _
 from annotation.protocols.tables import Table, TableProtocol, TableScale, read_entries
@@ -62,14 +61,13 @@ class ExpertEvaluation(TableProtocol):
         shows=("story",),
     )
     instructions = in_template("annotation/protocols/expert_evaluation.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "author": "story_generator_model"}
     headerless = TEMPLATE_COLUMNS
     tables: ClassVar[Mapping[str, Mapping[str, int]]] = {CONDITIONS: LIMITS}
     remedy = 'Write [{"id": "forward-belief-false", "text": "…"}, …].'
     resolution = "mean"
     words = Words(_("template"), _("templates of short stories"))
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=2)
+    follows = Procedure(BIGTOM, votes=2)
     statistics = ("strict_agreement",)
 
     def parse(self, content: Mapping[str, Any]) -> Table:
@@ -79,13 +77,13 @@ class ExpertEvaluation(TableProtocol):
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield a template per row, also of BigToM's file, whose conditions are composed."""
-        told: Told = set()
+        reported: Reported = set()
         for row in rows:
-            for one in (row,) if CONDITIONS in row.data else _composed(row, told):
+            for one in (row,) if CONDITIONS in row.data else _composed(row, reported):
                 if isinstance(one, Problem):
                     yield one
                 else:
-                    yield from read_row(one, told, self.known, self._read)
+                    yield from read_row(one, reported, self.known, self._read)
 
     def scored_rows(self, content: Mapping[str, Any]) -> tuple[Scored, ...]:
         """Return both judgements of every condition. None of them is right or wrong."""
@@ -96,9 +94,9 @@ class ExpertEvaluation(TableProtocol):
         )
 
 
-def _composed(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
+def _composed(row: SourceRow, reported: Reported) -> Iterator[SourceRow | Problem]:
     """Yield a template of BigToM's file with its conditions as rows, or everything that is wrong with it."""
-    composed = list(compose(row, told))
+    composed = list(compose(row, reported))
     yield from (problem for problem in composed if isinstance(problem, Problem))
     first = next((one for one in composed if isinstance(one, SourceRow)), None)
     if first is None:

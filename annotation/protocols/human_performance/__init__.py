@@ -11,16 +11,16 @@ written anew: a question's story is the template's, then one of these texts.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Procedure
-from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Told
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_SENTENCE, Fields, Reported
 from annotation.protocols.instructions import in_template
 from annotation.protocols.multiple_choice import MultipleChoiceProtocol
 from annotation.protocols.questions import _
 
+BIGTOM = "Gandhi et al., BigToM: Understanding Social Reasoning in Language Models"
 TEMPLATE_COLUMNS = (
     "story", "aware", "unaware", "action_aware", "action_unaware", "belief_question", "desire_question",
     "action_question", "belief_answer_aware", "desire_answer_aware", "action_answer_aware",
@@ -40,9 +40,9 @@ BELIEFS = {"true": ("aware", "unaware"), "false": ("unaware", "aware")}
 """For a true and a false belief the ending of the texts that hold, and of the others."""
 
 
-def compose(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
+def compose(row: SourceRow, reported: Reported) -> Iterator[SourceRow | Problem]:
     """Yield a template's questions as rows of a question set, or everything that is wrong with it."""
-    fields = Fields(row, told, frozenset((*TEMPLATE_COLUMNS, "id")))
+    fields = Fields(row, reported, frozenset((*TEMPLATE_COLUMNS, "id")))
     texts = {name: fields.text(name, MAX_SENTENCE if name == "story" else MAX_ACTION) for name in USED}
     known = hashlib.sha256(repr(texts).encode()).hexdigest()[:10]
     template = fields.identifier("id") if "id" in row.data else f"template-{known}"
@@ -72,24 +72,23 @@ def compose(row: SourceRow, told: Told) -> Iterator[SourceRow | Problem]:
 
 
 class HumanPerformance(MultipleChoiceProtocol):
-    """One question of one condition with two answers. Accuracy is told by condition."""
+    """One question of one condition with two answers. Accuracy is reported by condition."""
 
     name = "human-performance"
     version = "1"
     title = _("Questions about beliefs and actions")
     instructions = in_template("annotation/protocols/human_performance.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"condition": "scenario_name"}
     headerless = TEMPLATE_COLUMNS
     resolution = "mean"
     statistics = ("accuracy",)
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
+    follows = Procedure(BIGTOM, votes=20)
 
     def read(self, rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
         """Yield the questions of all conditions of a template. A row with choices is a composed question."""
-        told: Told = set()
+        reported: Reported = set()
         for row in rows:
-            for one in [row] if "choices" in row.data else compose(row, told):
+            for one in [row] if "choices" in row.data else compose(row, reported):
                 yield from (one,) if isinstance(one, Problem) else super().read([one])
 
 

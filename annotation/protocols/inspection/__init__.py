@@ -6,7 +6,6 @@ and the examples are our own.
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
@@ -70,7 +69,6 @@ class Inspection(NarrativeProtocol):
         ),
     )
     instructions = in_template("annotation/protocols/inspection.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     finding_labels: ClassVar[Mapping[str, str]] = {
         OVERLAP: _("a question in the words of the story"),
         **DUPLICATES,

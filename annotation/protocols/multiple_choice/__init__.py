@@ -8,14 +8,14 @@ With it people answer the question sets of a release, so that their accuracy can
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
-from annotation.protocols.base import Finding, Part, Protocol, Scored, Words, part, read_text
+from annotation.protocols.base import DUPLICATES, Finding, Part, Protocol, Scored, Words, part, read_text
 from annotation.protocols.fields import MAX_NAME, MAX_SENTENCE, MAX_STORY, Fields, read_each
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, _
+from annotation.protocols.words import is_uneven
 
 NAME = "multiple-choice"
 QUESTION = "answer"
@@ -37,8 +37,6 @@ _CONFIG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _LEVEL = re.compile(r"_sev[1-3]$")
 _CHOICES = 'Write choices as {"text": ["…", "…"], "label": ["A", "B"]}, and the label of the right one.'
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_RATIO, _DIFFERENCE = 2, 4
-"""A choice is much longer than another if it has twice as many words, and at least four more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,10 @@ class MultipleChoiceProtocol(Protocol):
     )
     instructions = in_template("annotation/protocols/multiple_choice.txt")
     finding_labels: ClassVar[Mapping[str, str]] = {
-        "choice_in_story": _("Some choices occur word for word in the story"),
-        "uneven_choices": _("One choice is much longer than another"),
-        "same_text": _("The same as another item"),
-        "near_duplicate": _("Nearly the same story as another"),
+        "choice_in_story": _("some choices occur word for word in the story"),
+        "uneven_choices": _("one choice is much longer than another"),
+        **DUPLICATES,
     }
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     words = Words(_("question"), _("short stories, each with a question"))
     scored = QUESTION
 
@@ -157,7 +153,7 @@ class MultipleChoiceProtocol(Protocol):
             message = f"The story says “{quoted[0]}” word for word."
             findings.append(Finding("choice_in_story", "choices", message))
         least, *_others, most = sorted(map(len, words.values()))
-        if most >= _RATIO * least and most - least >= _DIFFERENCE:
+        if is_uneven(most, least):
             message = f"The choices have {least} to {most} words; length may give the answer away."
             findings.append(Finding("uneven_choices", "choices", message))
         return findings

@@ -6,7 +6,6 @@ own.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import StoryRow
@@ -37,7 +36,6 @@ class NarrativeQuestions(TableQuestion):
 class NarrativeProtocol(TableProtocol):
     """A protocol whose item is a narrative with questions. Right answers are not in what annotators see."""
 
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
     columns: ClassVar[Mapping[str, str]] = {"group": "scenario_name", "source": "story_generator_model"}
     text = "narrative"
     group = "narratives"

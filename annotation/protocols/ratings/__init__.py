@@ -5,12 +5,12 @@ examples are our own. Ratings are summed up, and nothing is dropped because of t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow
 from annotation.protocols.base import Part, Procedure, Protocol, Scored, Words, part, read_text
 from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_STORY, Fields, read_each
+from annotation.protocols.human_performance import BIGTOM
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Scale, _
 
@@ -30,7 +30,7 @@ class RatingsProtocol(Protocol):
     resolution = "mean"
     statistics = ("contrasts",)
     words = Words(_("item"), _("short stories, each with a question and two answers"))
-    follows = Procedure("Gandhi et al., BigToM: Understanding Social Reasoning in Language Models", votes=20)
+    follows = Procedure(BIGTOM, votes=20)
     questions = tuple(
         Scale(key, title, text, shows=shows, lowest=_("Strongly disagree"), highest=_("Strongly agree"))
         for key, title, text, shows in (
@@ -40,7 +40,6 @@ class RatingsProtocol(Protocol):
         )
     )
     instructions = in_template("annotation/protocols/ratings.txt")
-    example = Path(__file__).with_name("example.jsonl").read_text(encoding="utf-8")
 
     def parse(self, content: Mapping[str, Any]) -> Mapping[str, str]:
         """Return the texts by name. Raise ``ValueError`` naming the wrong one."""

@@ -4,8 +4,6 @@ The four questions and the rule (one "no" from anybody drops a story, "possibly"
 the procedure of SimpleToM (Gu et al., appendix G). The wording is our own.
 """
 
-from pathlib import Path
-
 from annotation.protocols.base import Part, Procedure, Protocol, Words, part
 from annotation.protocols.instructions import in_template
 from annotation.protocols.questions import Option, Question, _
@@ -91,7 +89,6 @@ class ValidityProtocol(Protocol):
     questions = (DIFFERENT_FROM_COMMONSENSE, UNLIKELY_TO_BE_NOTICED, ACTION_WHEN_NOT_AWARE, ACTION_WHEN_AWARE)
     instructions = in_template("annotation/protocols/validity.txt")
     finding_labels = linting.LABELS_OF_CODES
-    example = Path(__file__).with_name("example.csv").read_text(encoding="utf-8")
     layout = "theory-of-mind"
     words = Words(_("story"), _("two-sentence stories"))
     follows = Procedure(

@@ -10,10 +10,9 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import astuple, replace
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
-from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Told
+from annotation.protocols.fields import MAX_ACTION, MAX_NAME, MAX_QUESTION, MAX_SENTENCE, Fields, Reported
 from annotation.protocols.validity import stories
 from annotation.protocols.validity.item import PERSON_X, join_story
 from annotation.protocols.validity.lint import SCENARIOS
@@ -47,13 +46,13 @@ _TRAILING_RULE = re.compile(r"[\s-]+\Z")
 _LEVELS = ((1, "MILD SEVERITY "), (2, ""), (3, "HIGH SEVERITY "))
 
 
-def read_completion(row: SourceRow, told: Told) -> Iterator[StoryRow | Problem]:
+def read_completion(row: SourceRow, reported: Reported) -> Iterator[StoryRow | Problem]:
     """Yield the three stories of each completion in the row, mild first, or its problems.
 
     Their core is ``gen-`` and 12 hex digits of the SHA-256 of the completion's id; the stories are
     that with ``_sev1`` (mild), ``_sev2`` (the main one) and ``_sev3`` (high).
     """
-    fields = Fields(row, told, COMPLETION_FIELDS)
+    fields = Fields(row, reported, COMPLETION_FIELDS)
     scenario = fields.one_of("scenario", SCENARIOS)
     example = fields.optional_text("story_example", MAX_NAME)
     entities = stories.read_entities(fields)
@@ -120,9 +119,9 @@ def _read_text(
     made = []
     for level, prefix in _LEVELS:
         key_information, sentence = texts[prefix + KEY_INFORMATION], texts[SENTENCE]
-        asked = stories.Asked(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
+        asked = stories.NextAction(texts[QUESTION], texts[CORRECT], texts[prefix + COUNTERFACTUAL])
         stories.check_actions_differ(fields, asked, f"output: {prefix}{COUNTERFACTUAL}")
-        provenance = replace(origin, severity_original=level, story_generator_model=completion.model)
+        provenance = origin._replace(severity_original=level, story_generator_model=completion.model)
         sentences = stories.Sentences(key_information, sentence, join_story(key_information, sentence))
         made.append(
             stories.make_story(fields, f"{core}_sev{level}", core, provenance, entities, sentences, asked)
@@ -150,13 +149,13 @@ class Pairs:
     kept, so that a file with all rows of one kind first needs little memory.
     """
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, reported: Reported) -> None:
+        self._reported = reported
         self._waiting: dict[str, Waiting] = {}
 
     def read(self, row: SourceRow) -> Iterator[StoryRow | Problem]:
         """Yield the story of an ``_action`` row, or the problems of either row and of the pair."""
-        fields = Fields(row, self._told, PAIR_FIELDS)
+        fields = Fields(row, self._reported, PAIR_FIELDS)
         row_id = fields.identifier("id")
         base, _, half = row_id.rpartition("_")
         if row_id and (half not in _MATE or not base):
@@ -221,10 +220,10 @@ def _read_half(fields: Fields, story_id: str, half: str) -> tuple[StoryRow | Non
             fields, "question", texts, entities.get(PERSON_X, ""), sentences.key_information
         )
     elif half == "action":
-        asked = stories.Asked(question, correct, incorrect)
+        asked = stories.NextAction(question, correct, incorrect)
         stories.check_actions_differ(fields, asked, "answer_incorrect")
         if not fields.failed:
             core_id = stories.core_of(story_id)
             story = stories.make_story(fields, story_id, core_id, provenance, entities, sentences, asked)
     names = tuple(sorted(entities.items()))
-    return story, (*astuple(provenance), names, *astuple(sentences), question, correct, incorrect)
+    return story, (*provenance, names, *sentences, question, correct, incorrect)

@@ -11,7 +11,7 @@ from pathlib import Path
 from annotation.importing.rows import StoryRow, quote
 from annotation.protocols.base import DUPLICATES, Finding
 from annotation.protocols.questions import _
-from annotation.protocols.words import DETERMINERS, EMPTY_WORDS, listed, stem, word_lists, words_of
+from annotation.protocols.words import DETERMINERS, EMPTY_WORDS, is_uneven, listed, stem, word_lists, words_of
 
 _LISTS = word_lists(Path(__file__).with_name("wordlists.toml"))
 SCENARIOS: frozenset[str] = _LISTS["scenarios"]
@@ -22,11 +22,6 @@ GIVE_AWAY_PHRASES = tuple(f" {phrase} " for phrase in _LISTS["give_away_phrases"
 NOUNS_TOO, NOUNS_MOSTLY = _LISTS["nouns_too"], _LISTS["nouns_mostly"]
 ADJECTIVAL_KNOWN, ABBREVIATIONS = _LISTS["adjectival_known"], _LISTS["abbreviations"]
 PRONOUNS = {form: one for one, forms in _LISTS["pronouns"].items() for form in forms.split()}
-
-LENGTH_RATIO = 2.0
-LENGTH_DIFFERENCE = 4
-"""Two actions differ much in length when the longer has at least twice the words of the shorter and at
-least four words more. In data of this kind "the shorter choice is right" alone finds 0.95 of the answers."""
 
 SHARE_IN_STORY = 0.75
 """An action is in the story already when the story sentence holds two or more of its content words, and
@@ -52,7 +47,7 @@ LABELS_OF_CODES: dict[str, str] = {
 
 
 def lint(story: StoryRow) -> list[Finding]:
-    """Yield warnings about a story in a fixed order; each quotes the words that caused it.
+    """Return warnings about a story in a fixed order; each quotes the words that caused it.
 
     Codes: ``not_two_sentences``, ``mental_state_word``, ``percept_word``, ``give_away_word``,
     ``person_x_not_named``, ``action_in_story``, ``action_lengths_differ``.
@@ -151,7 +146,7 @@ def _in_story(
 
 def _lengths(unaware: list[str], aware: list[str]) -> Iterator[Finding]:
     shorter, longer = sorted((len(unaware), len(aware)))
-    if longer >= LENGTH_RATIO * shorter and longer - shorter >= LENGTH_DIFFERENCE:
+    if is_uneven(longer, shorter):  # “the shorter choice is right” may find 0.95 of the answers
         field = "action_aware" if len(aware) > len(unaware) else "action_unaware"
         message = (
             f"Action A has {len(unaware)} words and action B {len(aware)}:"

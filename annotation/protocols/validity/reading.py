@@ -13,7 +13,7 @@ docs/importing.md has the fields. White space around them is removed, and nothin
 from collections.abc import Iterable, Iterator
 
 from annotation.importing.rows import Problem, SourceRow, StoryRow, quote
-from annotation.protocols.fields import Fields, Told, read_row
+from annotation.protocols.fields import Fields, Reported, read_row
 from annotation.protocols.validity.generated import Pairs, read_completion
 from annotation.protocols.validity.stories import FIELDS, read_story
 
@@ -24,22 +24,22 @@ def read(rows: Iterable[SourceRow]) -> Iterator[StoryRow | Problem]:
     Whether a pair is complete and its rows agree is known only after its story was yielded: when any problem
     comes, the whole file must be refused.
     """
-    told: Told = set()
-    pairs = Pairs(told)
+    reported: Reported = set()
+    pairs = Pairs(reported)
     for row in rows:
         if "story_id" in row.data:
-            yield from read_row(row, told, FIELDS, read_story)
+            yield from read_row(row, reported, FIELDS, read_story)
         elif "id" in row.data:
             yield from pairs.read(row)
         elif "output" in row.data:
-            yield from read_completion(row, told)
+            yield from read_completion(row, reported)
         else:
-            yield from _unknown(row, told)
+            yield from _unknown(row, reported)
     yield from pairs.unmatched()
 
 
-def _unknown(row: SourceRow, told: Told) -> Iterator[Problem]:
-    fields = Fields(row, told, frozenset(row.data))
+def _unknown(row: SourceRow, reported: Reported) -> Iterator[Problem]:
+    fields = Fields(row, reported, frozenset(row.data))
     names = quote(", ".join(row.data), 200) if row.data else "none"
     message = f"The row is of no known kind; its fields are {names}."
     refuse = fields.refuse_once if row.header_line else fields.refuse

@@ -1,9 +1,8 @@
 """Read whole stories, and what other kinds of rows share with them: entities, sentences, actions."""
 
 import re
-from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation.importing.rows import StoryRow, quote
 from annotation.protocols.fields import (
@@ -30,8 +29,7 @@ _LINE = re.compile(r"([^=\n]+)=([^\n]*)")
 _ROLE = re.compile(r"(person|object|action|place) ([a-z])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(NamedTuple):
     """A story's origin, from its row."""
 
     scenario_name: str
@@ -40,8 +38,7 @@ class Provenance:
     story_generator_model: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sentences:
+class Sentences(NamedTuple):
     """The key information, the second sentence and the story made of them."""
 
     key_information: str
@@ -49,13 +46,12 @@ class Sentences:
     story: str
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The question about Person X's next action, and the two actions."""
+class NextAction(NamedTuple):
+    """The question about Person X's next action, and the two actions; empty after a problem."""
 
-    question: str
-    action_unaware: str
-    action_aware: str
+    question: str = ""
+    action_unaware: str = ""
+    action_aware: str = ""
 
 
 def read_story(fields: Fields) -> StoryRow | None:
@@ -139,25 +135,25 @@ def read_entities(fields: Fields) -> dict[str, str]:
     return entities
 
 
-def _read_asked(fields: Fields) -> Asked:
+def _read_asked(fields: Fields) -> NextAction:
     actions = (fields.text(name, MAX_ACTION) for name in ("action_unaware", "action_aware"))
-    asked = Asked(fields.text("question", MAX_QUESTION), *actions)
+    asked = NextAction(fields.text("question", MAX_QUESTION), *actions)
     check_actions_differ(fields, asked, "action_aware")
     return asked
 
 
-def _read_questions(fields: Fields, person_x: str, key_information: str) -> Asked:
+def _read_questions(fields: Fields, person_x: str, key_information: str) -> NextAction:
     """Read the ``questions`` of a released story, about the action and about awareness.
 
     Return the question about the action with its two answers; empty after a problem.
     """
     given = fields.structure("questions")
     if given is UNREADABLE:
-        return Asked("", "", "")
+        return NextAction()
     if not isinstance(given, list):
         fields.refuse("questions", "The questions are not a list.", "Write [{…}, {…}].")
-        return Asked("", "", "")
-    asked: Asked | None = None
+        return NextAction()
+    asked: NextAction | None = None
     for index, question in enumerate(given):
         place = f"questions[{index}]"
         kind = _kind(fields, question, place)
@@ -170,12 +166,12 @@ def _read_questions(fields: Fields, person_x: str, key_information: str) -> Aske
             message = "There is a second question about the action."
             fields.refuse(place, message, "Keep one of the two.")
         elif kind == "action":
-            asked = Asked(*texts)
+            asked = NextAction(*texts)
             check_actions_differ(fields, asked, place)
     if asked is None:
         remedy = "Add the question whose question_id ends in “_action”."
         fields.refuse("questions", "There is no question about the action.", remedy)
-        return Asked("", "", "")
+        return NextAction()
     _check_flat_fields(fields, asked)
     return asked
 
@@ -213,7 +209,7 @@ def _texts(fields: Fields, question: dict[str, Any], place: str, limit: int) -> 
     return (text("question", limit), text("answer_correct", MAX_ACTION), text("answer_incorrect", MAX_ACTION))
 
 
-def _check_flat_fields(fields: Fields, asked: Asked) -> None:
+def _check_flat_fields(fields: Fields, asked: NextAction) -> None:
     """Check that question and actions in fields of their own are the same."""
     for name in ("question", "action_unaware", "action_aware"):
         value = fields.optional_text(name, MAX_QUESTION)
@@ -223,7 +219,7 @@ def _check_flat_fields(fields: Fields, asked: Asked) -> None:
             fields.refuse(name, message, "Keep one of the two.")
 
 
-def check_actions_differ(fields: Fields, asked: Asked, field: str) -> None:
+def check_actions_differ(fields: Fields, asked: NextAction, field: str) -> None:
     if asked.action_unaware and _bare(asked.action_unaware) == _bare(asked.action_aware):
         remedy = "Give the action of somebody who knows, another one."
         fields.refuse(field, "The two actions are the same.", remedy)
@@ -264,12 +260,12 @@ def make_story(
     provenance: Provenance,
     entities: dict[str, str],
     sentences: Sentences,
-    asked: Asked,
+    asked: NextAction,
     **predicted: tuple[Any, ...],
 ) -> StoryRow:
     """Make the story of a row whose fields were read without a problem. ``predicted``: lists of ratings."""
-    content = {"entities": entities, **asdict(sentences), **asdict(asked)}
-    row, more = fields.row, asdict(provenance) | predicted
+    content = {"entities": entities, **sentences._asdict(), **asked._asdict()}
+    row, more = fields.row, provenance._asdict() | predicted
     return StoryRow(row.file, row.line, story_id, core_id, **more, content=content)
 
 

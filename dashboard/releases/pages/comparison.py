@@ -16,15 +16,16 @@ from annotation.rights import read_page
 from dashboard.figures.tables import agreement_rows, rating_rows, retention_rows
 from dashboard.http import csv_stream
 from publishing.comparison import store
-from publishing.comparison.changes import Kind
-from publishing.comparison.store import Comparison
+from publishing.comparison.changes import Difference
+from publishing.comparison.store import ReleaseComparison
 from publishing.facts import NOT_STATED
+from publishing.filters import Outcome
 from publishing.models import Release
 
 KINDS = {
-    Kind.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
-    Kind.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
-    Kind.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
+    Difference.KEPT_BEFORE: gettext_lazy("Kept only in release %(before)s"),
+    Difference.KEPT_NOW: gettext_lazy("Kept only in release %(now)s"),
+    Difference.OTHERWISE: gettext_lazy("Kept in neither, for different reasons"),
 }
 CSV_COLUMNS = (
     "difference", "story_id", "scenario_name", "story_generator_model", "before", "reason_before", "now",
@@ -84,11 +85,11 @@ def story_rows(study: Study, rows: Iterable[Mapping[str, Any]]) -> list[dict[str
             **row,
             "sides": [
                 {
-                    "outcome": row[side]["outcome"],
+                    "outcome": row[side],
                     "reasons": [
                         titles.get(question, question)
-                        for question in row[side]["reason"].split(",")
-                        if question
+                        for question in row[f"reason_{side}"].split(",")
+                        if row[side] == Outcome.DROPPED
                     ],
                 }
                 for side in _SIDES
@@ -118,7 +119,7 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str], titles: Mapping[
     )
 
 
-def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def csv_rows(kind: Difference, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield a CSV row for each differing story of a kind; votes in no language: ``q3: no → yes``."""
     for row in rows:
         votes = [(one["annotator"], one["before"] or {}, one["now"] or {}) for one in row["votes"]]
@@ -127,10 +128,7 @@ def csv_rows(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str
             "story_id": row["story_id"],
             "scenario_name": row["scenario_name"] or NOT_STATED,
             "story_generator_model": row["story_generator_model"] or NOT_STATED,
-            "before": row["before"]["outcome"],
-            "reason_before": row["before"]["reason"],
-            "now": row["now"]["outcome"],
-            "reason_now": row["now"]["reason"],
+            **{name: row[name] for name in ("before", "reason_before", "now", "reason_now")},
             "votes_that_differ": " | ".join(
                 f"{annotator} {_changes(before, now, {}, none='-')}" for annotator, before, now in votes
             ),
@@ -172,7 +170,7 @@ def compare_file(request: HttpRequest, study: Study) -> HttpResponseBase:
         page = reverse("dashboard:compare_releases", args=[study.slug])
         return redirect(f"{page}?{request.GET.urlencode()}")
     name = f"{study.slug}-{pair[0].number}-and-{pair[1].number}"
-    rows = chain.from_iterable(csv_rows(kind, found.rows(kind)) for kind in Kind)
+    rows = chain.from_iterable(csv_rows(kind, found.rows(kind)) for kind in Difference)
     return csv_stream(request, name, CSV_COLUMNS, rows)
 
 
@@ -204,7 +202,7 @@ def _side_by_side(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str
 
 
 def _shown(
-    request: HttpRequest, study: Study, before: Release, now: Release, found: Comparison
+    request: HttpRequest, study: Study, before: Release, now: Release, found: ReleaseComparison
 ) -> dict[str, Any]:
     summary = found.summary
     differing, numbers = summary["differing"], {"before": before.number, "now": now.number}
@@ -213,7 +211,7 @@ def _shown(
     page = Paginator(range(differing[kind]), store.PER_PAGE).get_page(request.GET.get("page"))
     return {
         "summary": summary,
-        "kept_in_both": summary["moves"].get("kept kept", 0),
+        "kept_in_both": now.kept - differing[Difference.KEPT_NOW],
         "kinds": [
             {"name": each.value, "title": title, "stories": differing[each], "current": each is kind}
             for each, title in titles.items()
@@ -247,8 +245,8 @@ def _shown(
     }
 
 
-def _kind(said: str | None, differing: dict[str, int]) -> Kind:
+def _kind(said: str | None, differing: dict[str, int]) -> Difference:
     """Return the requested kind, else the first with stories."""
-    if said in set(Kind):
-        return Kind(said)
-    return next((kind for kind in Kind if differing[kind]), Kind.KEPT_BEFORE)
+    if said in set(Difference):
+        return Difference(said)
+    return next((kind for kind in Difference if differing[kind]), Difference.KEPT_BEFORE)

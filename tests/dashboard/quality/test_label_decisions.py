@@ -206,7 +206,7 @@ def test_a_decision_that_was_changed_in_a_release_is_found(study: Study) -> None
     for was, now, said in (
         (b'"content.b1"', b'"content.b9"', "is no answer to content.b"),
         (b'"option":"state"', b'"option":"elsewhere"', "is no answer to content.b"),
-        (b'"option":"state"', b'"option":"location"', "not what its votes and experts say"),
+        (b'"option":"state"', b'"option":"location"', "does not follow from its votes and experts"),
     ):
         told = tampered(place, "annotations/adjudications.jsonl", was, now)
         assert any(said in one for one in told), told

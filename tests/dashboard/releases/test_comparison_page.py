@@ -15,7 +15,7 @@ from annotation import actions as annotation_actions, rules
 from annotation.models import Assignment, Enrollment, Study
 from publishing import tasks
 from publishing.comparison import store
-from publishing.comparison.changes import Kind
+from publishing.comparison.changes import Difference
 from publishing.models import Release
 from tests import builders
 from tests.builders import ALL_YES, answers
@@ -112,9 +112,11 @@ def test_a_long_list_has_pages_that_are_found_at_once(
     tasks.compare_releases(first.pk, second.pk)
     found = store.load(first, second)
     assert found is not None
-    ids = [[row["story_id"] for row in found.page(Kind.OTHERWISE, page)] for page in (0, 1, 2, 3, 4)]
+    ids = [[row["story_id"] for row in found.page(Difference.OTHERWISE, page)] for page in (0, 1, 2, 3, 4)]
     assert ids == [[], ["s0"], ["s1"], ["s2"], []]
-    shown = words(boss, f"/studies/many/releases/compare/?first=1&second=2&kind={Kind.OTHERWISE}&page=2")
+    shown = words(
+        boss, f"/studies/many/releases/compare/?first=1&second=2&kind={Difference.OTHERWISE}&page=2"
+    )
     assert "s1" in shown
     assert "Page 2 of 3" in shown
 

@@ -70,7 +70,7 @@ def test_no_question_is_answered_by_what_was_learned_from_its_core() -> None:
     ]
     learned: dict[int, set[str]] = {}
 
-    def learn(fold: int, known: Sequence[Question]) -> encoder.Scored:
+    def learn(fold: int, known: Sequence[Question]) -> encoder.Scorer:
         learned[fold] = {question.core for question in known}
 
         def scored(held_out: Sequence[Question]) -> list[tuple[float, float]]:

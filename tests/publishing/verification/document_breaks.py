@@ -39,7 +39,7 @@ INSTRUMENTS = (
             lambda place: (place / "instrument/consent-1.md").unlink(),
         ),
         "instrument",
-        dict.fromkeys((FORM, "instrument/form-7-en.md", "instrument/consent-1.md"), ("does not say",)),
+        dict.fromkeys((FORM, "instrument/form-7-en.md", "instrument/consent-1.md"), ("does not match",)),
     ),
     instrument("a form is away", "each version", edit_document(INSTRUMENT, lambda d: d["forms"].clear())),
     instrument(
