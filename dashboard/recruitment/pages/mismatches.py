@@ -16,7 +16,8 @@ from annotation.rights import Right, by_and_now, read_page, write_page
 from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, rejection_form, valid
-from dashboard.recruitment.forms import DecisionForm, ListFilter, MismatchFilter, RemedyForm, SimilarForm
+from dashboard.recruitment.forms import DecisionForm, RemedyForm, SimilarForm
+from dashboard.recruitment.list_filters import ListFilter, MismatchFilter
 from dashboard.recruitment.queries import newest_attempts, open_mismatches
 from qualification.models import Attempt
 from recruitment import actions

@@ -18,7 +18,8 @@ from annotation.rules import pseudonym
 from dashboard.http import ErrorsAsMessages, csv_stream
 from dashboard.recruitment import queries
 from dashboard.recruitment.decisions import confirmation_of_large_bonus, decide_about, rejection_form, valid
-from dashboard.recruitment.forms import OneBonusForm, OutsideForm, PaymentFilter
+from dashboard.recruitment.forms import OneBonusForm, OutsideForm
+from dashboard.recruitment.list_filters import PaymentFilter
 from dashboard.recruitment.queries import newest_attempts, submissions_page
 from qualification.models import Attempt
 from recruitment import actions
