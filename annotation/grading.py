@@ -19,6 +19,9 @@ class Cell(NamedTuple):
     question: str
     row: str
 
+    def __str__(self) -> str:
+        return "/".join(filter(None, self))
+
 
 class IncompleteKey(ValueError):
     """The answer key lacks accepted options for something that is asked."""
@@ -63,10 +66,10 @@ def grade(
     """
     unknown = {cell for cell, options in key.items() if not options} | (answers.keys() - key.keys())
     if unknown or not key:
-        raise IncompleteKey(f"The answer key says nothing about {sorted(unknown)}.")
+        raise IncompleteKey(f"The answer key says nothing about {', '.join(map(str, sorted(unknown)))}.")
     missing = key.keys() - answers.keys()
     if missing:
-        raise IncompleteAttempt(f"There is no answer to {sorted(missing)}.")
+        raise IncompleteAttempt(f"There is no answer to {', '.join(map(str, sorted(missing)))}.")
     not_accepted = frozenset(cell for cell, option in answers.items() if option not in key[cell])
     enough = len(key) if mark.enough is None else mark.enough
     slipped = any(cell.story in mark.must for cell in not_accepted)

@@ -1,6 +1,6 @@
 """Every write of this room. Views, tasks, commands, the back office and tests call these."""
 
-from annotation.actions.admission import admit_through, keep_out, invite_qualified
+from annotation.actions.admission import admit_through, invite_qualified, keep_out
 from annotation.actions.alerts import (
     add_webhook, choose_alerts, claim_alerts, forget_old_alerts, is_wanted, note_flags, note_progress,
     queue_digests, remove_webhook, send_test_alert, set_stall_hours, settle_alerts,

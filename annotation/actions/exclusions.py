@@ -150,8 +150,8 @@ def exclusion_in_force(enrollment: Enrollment) -> VoteExclusion | None:
 
 def readmit(assignments: QuerySet[Assignment], study: Study) -> Recount:
     """Restore the assignments that no other exclusion covers."""
-    kept_out = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
-    excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=kept_out)
+    excluded_alone = VoteExclusion.objects.in_force().exclude(assignment=None).values("assignment")
+    excluded = assignments.filter(state=Assignment.State.EXCLUDED).exclude(pk__in=excluded_alone)
     return restore_votes(assignments=excluded, study=study)
 
 

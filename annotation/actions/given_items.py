@@ -127,7 +127,7 @@ class _GivenStories:
         had = theirs.exclude(state=Assignment.State.EXPIRED)
         held = theirs.filter(state__in=HELD).values_list("enrollment_id", flat=True)
         self.study, self._people = study, {person.pseudonym: person for person in people}
-        self.kept_out = {person.pk for person in people if queries.joining_refusal(person)}
+        self.refused = {person.pk for person in people if queries.joining_refusal(person)}
         self._stories = dict(found.values_list("story_id", "pk"))
         self.newer = dict(revised.values_list("before__story_id", "after__story_id"))
         self.had = set(had.values_list("enrollment_id", "story_id"))
@@ -166,7 +166,7 @@ def _problem(
         )
     elif person.state not in rules.CAN_BE_GIVEN_STORIES:
         text = _("“%(person)s” can’t get stories: %(state)s. Leave the line out.")
-    elif person.pk in lists.kept_out:
+    elif person.pk in lists.refused:
         text = _("“%(person)s” may not join this study. Leave the line out.")
     elif (person.pk, story) in lists.had:
         text = _("“%(person)s” has or had “%(story_id)s” already. Leave the line out.")

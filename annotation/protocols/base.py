@@ -246,9 +246,10 @@ class Protocol(abc.ABC):
 
     @cached_property
     def example(self) -> str:
-        """The file ``example.*`` beside the module, for researchers who prepare an import; else empty."""
-        files = Path(inspect.getfile(type(self))).parent.glob("example.*")
-        return "".join(file.read_text(encoding="utf-8") for file in files)
+        """The ``example.csv`` or ``example.jsonl`` beside the module, which shows researchers an import."""
+        beside = Path(inspect.getfile(type(self))).with_name("example")
+        files = (file for suffix in (".csv", ".jsonl") if (file := beside.with_suffix(suffix)).is_file())
+        return next((file.read_text(encoding="utf-8") for file in files), "")
 
     @property
     def headings(self) -> tuple[Question, ...]:

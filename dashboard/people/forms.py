@@ -27,7 +27,7 @@ class ReasonForm(forms.Form):
 class SuspendForm(ReasonForm):
     """The reason for a suspension, and the text that the participant reads."""
 
-    told = _message(
+    shown_reason = _message(
         _(
             "We have paused your part in this study and would like to talk with you about it. What you gave "
             "is kept and credited. Please write to us."

@@ -261,7 +261,7 @@ def _changed(
         return None
     story = stories[1] or stories[0]
     row = {
-        "story_id": story["story_id"],
+        "story_id": next(filter(None, states)).story_id.decode(),
         "before": outcomes[0],
         "reason_before": reasons[0],
         "now": outcomes[1],

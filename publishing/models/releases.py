@@ -252,12 +252,10 @@ class ReleaseFile(models.Model):
 
     @property
     def is_intact(self) -> bool:
-        """True if the file has the bytes that were published. Raise ``StoreUnavailable``."""
+        """True if the file has the bytes that were published. Raise ``OSError`` if it cannot be read."""
         try:
             return file_facts(self.release.directory, self.path).sha256 == self.sha256
-        except store.StoreUnavailable:
-            raise
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
 

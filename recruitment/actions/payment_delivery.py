@@ -87,8 +87,7 @@ def send_due(*, campaign: Campaign, marketplace: Marketplace, most_seconds: floa
         with alone(SEND, campaign.pk) as nobody_else:
             if not nobody_else:
                 return False
-            if not tried:
-                _approve_in_bulk(campaign, marketplace)
+            _approve_in_bulk(campaign, marketplace)
             for row in rows:
                 if time.monotonic() > end:
                     return silent < MOST_SILENT

@@ -60,7 +60,7 @@ def test_a_missing_answer_is_neither_right_nor_wrong(
     with pytest.raises(IncompleteAttempt) as refusal:
         grade({cell: option for cell, option in answers.items() if cell not in missing}, key)
 
-    assert str(sorted(missing)) in str(refusal.value)
+    assert ", ".join(map(str, sorted(missing))) in str(refusal.value)
 
 
 @settings(max_examples=25)
@@ -84,7 +84,7 @@ def test_an_empty_key_passes_nobody() -> None:
 
 def test_refusals_name_what_is_missing() -> None:
     key = {Cell("one", "q1", ""): {"yes"}, Cell("one", "labels", "r2"): {"yes"}}
-    with pytest.raises(IncompleteAttempt, match=r"no answer to .*row='r2'.*question='q1'"):
+    with pytest.raises(IncompleteAttempt, match="no answer to one/labels/r2, one/q1"):
         grade({}, key)
 
 

@@ -108,7 +108,7 @@ mtype:state = { RESERVED, LEASED, SUBMITTED, SURPLUS, EXPIRED, EXCLUDED, DISPLAC
 #define READMISSION_COUNTS_SLOTS 25  /* lowest_free_slot in exclusions._restore */
 #define READMISSION_MARKS_FULL 26    /* mark_full in exclusions.restore_votes */
 #define READMISSION_ASKS_DOUBTED 27  /* state_of_answer in exclusions._restore */
-#define READMISSION_KEEPS_ALONE 28   /* kept_out in exclusions.readmit */
+#define READMISSION_KEEPS_ALONE 28   /* excluded_alone in exclusions.readmit */
 #define CONFIRMING_ASKS_EXCLUDED 29  /* exclusion_in_force in work_sessions.confirm_session */
 #define DOUBT_STOPS_COUNTING 30      /* stop_counting in work_sessions.doubt_session */
 #define CHANGE_KEEPS_REASON 31       /* newest.surplus_reason in votes.change_vote */

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from publishing.files.rows import Decision, JudgedStory
+from publishing.comparison.changes import changed_rows
+from publishing.files.rows import INCOMPLETE_PATH, VOTES_PATH, Decision, JudgedStory
 from publishing.verification import check_release
 from tests.publishing.test_builder import START, build, contents, judged, rows
 from tests.publishing.verification.support import edit_document, edit_rows, pseudonymous, seal
@@ -93,6 +95,21 @@ def test_the_same_input_gives_the_same_bytes(two: Path, tmp_path: Path) -> None:
     medians = build(tmp_path / "1", stories(later=False)).description["medians"]
     build(tmp_path / "2", stories(later=True), previous=two / "1", medians=medians, **again)
     assert contents(tmp_path / "2") == contents(two / "2")
+
+
+def test_a_story_that_no_file_lists_is_named_by_its_votes(two: Path, tmp_path: Path) -> None:
+    before, now = (Path(shutil.copytree(two / "1", tmp_path / name)) for name in ("before", "now"))
+    incomplete = {row["story_id"] for row in rows(before, INCOMPLETE_PATH)}
+    for directory in (before, now):
+        (directory / INCOMPLETE_PATH).unlink()
+    changed = lambda votes: [vote.update(q1="no") for vote in votes if vote["story_id"] in incomplete]  # noqa: E731
+    edit_rows(VOTES_PATH, changed)(now)
+    description = json.loads((now / "release.json").read_bytes())
+
+    found = [row for row, _story in changed_rows(before, now, description)]
+
+    assert {row["story_id"] for row in found} == incomplete != set()
+    assert {(row["before"], row["now"], *row["because"]) for row in found} == {(None, None, "votes")}
 
 
 def test_rows_that_say_otherwise_are_found(place: Path) -> None:

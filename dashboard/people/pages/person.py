@@ -116,14 +116,14 @@ def _person(
 
 @write_page(Right.CHANGE)
 def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
-    """Suspend a participant, who then reads the text ``told``, or let them continue."""
+    """Suspend a participant, who then reads ``shown_reason``, or let them continue."""
     enrollment = get_enrollment(study, pseudonym)
     by, now, do = signed_in(request), clock.now(), request.POST.get("do", "")
     with ErrorsAsMessages(request):
         reason = check_reason(request.POST.get("reason", ""))
         if do == "suspend":
-            told = request.POST.get("told", "")
-            actions.suspend(enrollment=enrollment, reason=told, note=reason, by=by, now=now)
+            shown = request.POST.get("shown_reason", "")
+            actions.suspend(enrollment=enrollment, reason=shown, note=reason, by=by, now=now)
             messages.success(request, _("Suspended. They get no more stories, and their votes still count."))
         elif do == "let_go_on":
             actions.reinstate(enrollment=enrollment, reason=reason, by=by, now=now)

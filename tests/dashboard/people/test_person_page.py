@@ -131,7 +131,9 @@ def test_somebody_is_suspended_and_let_go_on_by_who_is_no_administrator(
     (user, researcher), person = as_role(study), careless
     here = page_of(person, "set_standing")
 
-    researcher.post(here, {"do": "suspend", "reason": "See the checks.", "told": "Please write to us."})
+    researcher.post(
+        here, {"do": "suspend", "reason": "See the checks.", "shown_reason": "Please write to us."}
+    )
 
     person.refresh_from_db()
     assert (person.state, person.suspension_reason) == ("suspended", "Please write to us.")
@@ -163,7 +165,7 @@ def test_what_cannot_be_decided_about_somebody_is_refused_in_words(study: Study)
     invited, excluded = builders.invite(study)[0], builders.qualified(study)[0]
     actions.exclude_annotator(enrollment=excluded, reason="x", shown_reason="y", by=None, now=timezone.now())
     for person in (invited, excluded):
-        form = {"do": "let_go_on", "reason": "because", "told": "because"}
+        form = {"do": "let_go_on", "reason": "because", "shown_reason": "because"}
         answered = researcher.post(page_of(person, "set_standing"), form, follow=True)
         assert b"notice--bad" in answered.content
         state = person.state
