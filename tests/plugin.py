@@ -19,7 +19,7 @@ from tomannot import embedded
 from tomannot.embedded.locks import FileLock
 
 SLOTS = 16  # a Redis has that many databases
-TESTS_PER_SEARCH = 50
+TESTS_PER_SEARCH = 150
 OWN_DATABASE, OWN_REDIS = "TOMANNOT_TEST_DATABASES", "TOMANNOT_TEST_REDIS"
 """In the environment: where the embedded server is that this run provides (or the one it is a worker of)."""
 _tests_since_search = 0
