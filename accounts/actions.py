@@ -118,6 +118,7 @@ def set_email(
         stored.delete()
         return None
     stored.filter(confirmed_at=None).exclude(person=address).delete()
+    stored.filter(person=address).update(language=language)
     same = stored.filter(person=address).first()
     if same:
         return same
@@ -129,6 +130,13 @@ def set_email(
         language=language,
         created_at=now,
     )
+
+
+@transaction.atomic
+def set_mail_language(*, annotator_id: int, environment: str, language: str) -> None:
+    """Write mails to the annotator's addresses in this language from now on."""
+    theirs = PlatformIdentity.objects.filter(annotator=annotator_id, platform=EMAIL, environment=environment)
+    theirs.update(language=language)
 
 
 @transaction.atomic

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import ProgrammingError, transaction
 from django.utils.translation import gettext as _
 
-from accounts.actions import erase_identities
+from accounts.actions import erase_identities, set_mail_language
 from accounts.models import Annotator, User, locked
 from annotation import queries, rules
 from annotation.actions.events import record_about
@@ -294,10 +294,13 @@ def withdraw(*, enrollment: Enrollment, now: datetime) -> Enrollment:
 
 @transaction.atomic
 def choose_language(*, enrollment: Enrollment, language: str) -> None:
-    """Keep the language that an annotator chose for the pages of this study, if the site has it."""
+    """Keep the language that an annotator chose for this study's pages and all mails, if the site has it."""
     if language not in dict(settings.LANGUAGES):
         return
     Enrollment.objects.filter(pk=enrollment.pk).update(language=language)
+    set_mail_language(
+        annotator_id=enrollment.annotator_id, environment=enrollment.environment, language=language
+    )
 
 
 @transaction.atomic

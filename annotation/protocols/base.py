@@ -130,8 +130,8 @@ class Procedure:
     reference: str
     votes: int
     """Answers per item."""
-    passed: str = ""
-    """The share of people who passed its qualification test: “19 of 100”."""
+    passed: tuple[int, int] | None = None
+    """The people who passed its qualification test, and those who took it."""
 
 
 Layout = Literal["items", "theory-of-mind"]

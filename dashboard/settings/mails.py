@@ -55,7 +55,8 @@ def mail_invitation(*, invitation_id: int, language: str, now: datetime) -> None
     if invitation_status(invitation, now) is Invitation.Status.OPEN:
         context = {"invitation": invitation, "link": invitation_link(invitation)}
         with translation.override(language or settings.LANGUAGE_CODE):
-            mail = compose("dashboard/settings/mail_member.txt", context, to=invitation.address)
+            template, contact = "dashboard/settings/mail_member.txt", invitation.study.contact
+            mail = compose(template, context, to=invitation.address, reply_to=[contact])
         hand_over(mail)
         actions.record_mailed(invitation=invitation, now=now)
 

@@ -33,7 +33,7 @@ class MechanicalTurkPlatform(Platform):
 
     words = Words(
         give_back=gettext_lazy(
-            "To return it, click “Return” beside this page, so that somebody else can take it."
+            "To return the assignment, click “Return” beside this page, so that somebody else can take it."
         ),
         submission=pgettext_lazy("of Mechanical Turk", "Assignment"),
         posting="HIT",

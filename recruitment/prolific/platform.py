@@ -182,7 +182,8 @@ class ProlificPlatform(Platform):
 
     words = Words(
         give_back=gettext_lazy(
-            "To return it, choose “Stop without completing” on Prolific, so that somebody else can take it."
+            "To return the assignment, choose “Stop without completing” on Prolific, so that somebody else "
+            "can take it."
         ),
         submission=gettext_lazy("Submission"),
         posting=gettext_lazy("Study there"),

@@ -32,6 +32,7 @@ def finish(
     found = queries.completion_of(enrollment)
     return {
         "completion": found,
+        "enrollment": enrollment,
         "quiet": quiet,
         "way_out": queries.leave_address_of(enrollment) if way_out and not found else None,
         "finish_url": page_url(context["request"], "link:hand_in"),

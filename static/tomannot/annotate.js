@@ -272,9 +272,9 @@
     // Show the server's UTC times in local time.
     for (const time of all("time[data-local]")) {
       const { local } = time.dataset;
-      const style = { hour: "2-digit", minute: "2-digit" };
-      if (local !== "minutes") style.second = "2-digit";
-      if (local === "day") Object.assign(style, { year: "numeric", month: "long", day: "numeric" });
+      const style = local === "date" ? {} : { hour: "2-digit", minute: "2-digit" };
+      if (["day", "seconds"].includes(local)) style.second = "2-digit";
+      if (["day", "date"].includes(local)) Object.assign(style, { year: "numeric", month: "long", day: "numeric" });
       const { lang } = document.documentElement; // of it, the variety that the browser prefers
       const variety = navigator.languages.find((one) => one.split("-")[0] === lang);
       time.textContent = new Date(time.dateTime).toLocaleString(variety ?? lang, style);

@@ -51,6 +51,7 @@ def test_the_own_page_says_who_one_is_here(person: Enrollment) -> None:
 
     assert fact(browser, "Your status") == "qualified"
     assert fact(browser, "You agreed to").startswith("consent text 1, ")
+    assert browser.document.xpath("//dd/time/@data-local") == ["date"], "shown as all other days are"
     assert fact(browser, "Stories you finished") == "1"
     assert fact(browser, "Stories you can still answer") == "2"
     assert fact(browser, "Your pace") == "40 seconds per story"

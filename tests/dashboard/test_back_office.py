@@ -107,7 +107,9 @@ def test_the_study_page_counts(office: Client, world: World) -> None:
 def test_the_study_page_moves_the_study_and_publishes(office: Client, world: World) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = office.cookies
-    assert strict.post(reverse("dashboard:change_state", args=["main", "pause"])).status_code == 403
+    stale = strict.post(reverse("dashboard:change_state", args=["main", "pause"]))
+    assert stale.status_code == 403
+    assert f'href="{reverse("dashboard:change_state", args=["main", "pause"])}"' in stale.content.decode()
     page = office.post(reverse("dashboard:change_state", args=["main", "pause"]), follow=True)
     assert Study.objects.get(slug="main").state == Study.State.PAUSED
     assert page.status_code == 200

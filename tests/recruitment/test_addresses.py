@@ -212,6 +212,32 @@ def test_the_mail_is_in_the_language_in_which_the_address_was_given(
     assert mails[0].subject == "Hier ist Ihr persönlicher Link"
 
 
+def test_the_language_that_somebody_chose_last_is_that_of_their_mails(
+    person: Enrollment, mails: list[EmailMessage]
+) -> None:
+    confirmed(person)
+    elsewhere = confirmed(builders.qualified(builders.make_study("other"))[0], "carl@example.org")
+    annotation_actions.choose_language(enrollment=person, language="de")
+    mails.clear()
+
+    ask()
+
+    assert mails[0].subject == "Hier ist Ihr persönlicher Link"
+    elsewhere.refresh_from_db()
+    assert elsewhere.language == "en"
+
+
+def test_an_address_that_is_given_once_more_is_asked_in_the_language_of_the_page(
+    person: Enrollment, mails: list[EmailMessage]
+) -> None:
+    give(person)
+    mails.clear()
+
+    give(person, language="de")
+
+    assert mails[0].subject == "Ist das Ihre E-Mail-Adresse?"
+
+
 def test_people_come_to_the_page_from_where_they_need_it(person: Enrollment) -> None:
     token = token_of(person)
     for url in ("/", "/join/1.x/", f"/work/{token[:-1]}/", "/join/cut-off/"):

@@ -98,6 +98,24 @@ def test_the_code_says_what_it_is_for_and_whether_another_one_follows() -> None:
     assert personal_link(person) in said_on(after), "the link to come back by is shown"
 
 
+def test_only_who_may_answer_more_reads_that_the_code_stays_the_same() -> None:
+    study = builders.make_study(stories=3)
+    make_join_link(study)
+    going_on, left, suspended = builders.qualified(study, 3)
+    for person in (going_on, left, suspended):
+        builders.vote(person)
+    now = timezone.now()
+    actions.withdraw(enrollment=left, now=now)
+    actions.suspend(enrollment=suspended, by=None, now=now, reason="test")
+
+    for person, goes_on in ((going_on, True), (left, False), (suspended, False)):
+        for page in ("stories/", "you/", "hand-in/"):
+            said = said_on(at(person, page))
+            shows_code = "Your code says that you completed the study." in said
+            assert shows_code or (person == going_on and page == "stories/"), page
+            assert ("It stays the same if you answer more." in said) is (shows_code and goes_on), page
+
+
 def test_a_test_alone_after_which_nothing_follows_does_not_promise_another_code() -> None:
     study = builders.make_study(qualification=1)
     person = joined(make_join_link(study))

@@ -144,7 +144,9 @@ def test_nobody_new_is_let_into_a_study_that_is_not_open(state: str, heading: st
     if state in move:
         move[state](study=study, by=None, now=timezone.now())
 
-    assert come().heading == heading
+    browser = come()
+    assert browser.heading == heading
+    assert "saved" not in browser.document.text_content(), "they did nothing yet"
     assert not Annotator.objects.exists()
 
 

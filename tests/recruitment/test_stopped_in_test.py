@@ -81,7 +81,7 @@ def test_who_loads_the_work_again_in_a_stopped_study_finishes_the_test(
 
 def test_whoever_stops_in_the_test_may_hand_in_what_there_is_and_need_not_return_it(visit: Visit) -> None:
     browser = opened(visit, "you/")
-    assert "To return it" not in said(browser)
+    assert "To return the assignment" not in said(browser)
     assert "a researcher decides the pay" in said(browser)
     browser.open(browser.document.xpath("//p[@class='finish']/a/@href")[0])
     assert browser.heading == HAND_IN

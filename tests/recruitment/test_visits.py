@@ -151,7 +151,7 @@ def test_in_a_frame_a_dead_link_says_what_to_do_with_the_hit(
         assert "X-Frame-Options" not in response.headers
         assert f"frame-ancestors {MTURK};" in response.headers["Content-Security-Policy"] + ";"
         said = response.content.decode()
-        assert "To return it, click “Return” beside this page" in said
+        assert "To return the assignment, click “Return” beside this page" in said
         assert ("open the assignment again on the site that sent you" in said) is (end != "forgotten")
         assert ("What you just sent was not saved" in said) is (method == "post")
 

@@ -95,7 +95,7 @@ class ValidityProtocol(Protocol):
         reference="Gu et al., SimpleToM: Exposing the Gap between Explicit ToM Inference and Implicit ToM "
         "Application in LLMs, appendix G",
         votes=3,
-        passed="19 of 100",
+        passed=(19, 100),
     )
     parse = staticmethod(parse)
     read = staticmethod(reading.read)

@@ -84,7 +84,13 @@ def test_from_the_form_to_a_campaign_that_people_see(
     campaign = Campaign.objects.get()
     boss.post(address("change_campaign", 1), filled(boss, "change_campaign", 1) | {"title": "Read stories"})
     shown = words(boss, "campaign", 1)
-    for text in ("Read stories", "Total 1.80 USD", "Account balance 1000.00 USD", "US"):
+    for text in (
+        "Read stories",
+        "Two sentences each.",
+        "Total 1.80 USD",
+        "Account balance 1000.00 USD",
+        "US",
+    ):
         assert text in shown
     assert (double.calls["CreateHITType"], list(double.world.hits.values()), queued) == (0, [], [])
 

@@ -22,6 +22,7 @@ from publishing.facts import Statement
 from publishing.models import Release, Withdrawal
 from publishing.progress import Reporter
 from publishing.steps import Stage
+from tests import builders
 from tests.dashboard.releases.conftest import FORMS, WHY, withdrawn, words
 from tests.dashboard.test_roles import client_of, user
 from tests.publishing.support import judged_study, published
@@ -40,6 +41,7 @@ def test_the_list_tells_everything_and_how_to_go_on(two: tuple[Release, Release]
     page = boss.get("/studies/pilot/releases/").content.decode()
     assert page.index("Download release 2 (tar)") < page.index("Download release 1 (tar)")
     assert "hx-trigger" not in page, "nothing is underway"
+    assert "no list or feed names them" not in page, "its releases are listed"
     releases.request_release(study=study, by=None, now=timezone.now())
     releases.fail_release(
         release_id=Release.objects.get(number=3).pk, reason="The disk is full.", now=timezone.now()
@@ -52,6 +54,13 @@ def test_the_list_tells_everything_and_how_to_go_on(two: tuple[Release, Release]
     assert Release.objects.get(number=3).state == Release.State.FAILED
     boss.post("/studies/pilot/releases/publish/", {"filter": "all-agree", "previewed": "1"})
     assert Release.objects.get(number=3).state == Release.State.REQUESTED
+
+
+def test_the_list_of_a_test_run_says_that_no_public_list_names_its_releases(boss: Client) -> None:
+    builders.make_study("trial", opened=False)
+    trial = Study.objects.get(slug="trial")
+    annotation_actions.make_rehearsal(study=trial, by=None, now=timezone.now())
+    assert "no list or feed names them" in words(boss, "/studies/trial/releases/")
 
 
 def test_a_release_is_shown_before_it_is_published_and_to_nobody_else(release: Release, boss: Client) -> None:

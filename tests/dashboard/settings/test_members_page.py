@@ -187,6 +187,7 @@ def test_an_offer_is_mailed_in_the_language_of_who_invites_and_only_while_it_sta
 
     tasks.mail_member_invitation(invited("ada@example.org").pk, "de")
     assert "lädt Sie ein" in str(mail.outbox[0].body)
+    assert mail.outbox[0].reply_to == [study.contact]
     mail.outbox.clear()
 
     revoked, switched_off = invited(ADDRESS), invited("carl@example.org")
