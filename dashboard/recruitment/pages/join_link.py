@@ -124,7 +124,7 @@ def _note(request: HttpRequest, study: Study, *, reason: str, **given: Any) -> N
     if token is None:
         raise CannotPay(_("This form is incomplete. Reload the page and try again."))
     amounts, seen = (amounts_paid_in_table if "table" in given else amount_paid_in_form)(study, **given)
-    noted = {"amounts": amounts, "seen": seen, "reason": reason, "token": token}
+    noted: dict[str, Any] = {"amounts": amounts, "seen": seen, "reason": reason, "token": token}
     number = actions.record_link_payments(study=study, **noted, **by_and_now(request))
     message = ngettext(
         "Recorded the payment to %(number)s participant.",
