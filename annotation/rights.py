@@ -17,7 +17,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import is_valid_path
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -29,6 +30,7 @@ from annotation.requests import extended
 from tomannot import clock
 
 P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 StudyView = Callable[Concatenate[HttpRequest, Study, P], HttpResponseBase]
 SlugView = Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]
 
@@ -214,7 +216,26 @@ def form_page(
 
 def write_page(right: Right) -> Callable[[StudyView[P]], SlugView[P]]:
     """Make a :func:`study_page` that only acts: POST."""
-    return lambda view: require_POST(study_page(right)(view))
+    return lambda view: acts(study_page(right)(view))
+
+
+def acts(view: View[P]) -> View[P]:
+    """Make a page that only acts: POST. Whoever opens its address, as after signing in again, is led on."""
+
+    @functools.wraps(view)
+    def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method == "GET":
+            query = f"?{request.GET.urlencode()}" if request.GET else ""
+            return redirect(_page_above(request.path_info) + query)
+        return require_POST(view)(request, *args, **kwargs)
+
+    return page
+
+
+def _page_above(path: str) -> str:
+    """Return the nearest address above ``path`` that is a page: the one with its form, as a rule."""
+    above = path.rstrip("/").rpartition("/")[0] + "/"
+    return above if above == "/" or is_valid_path(above) else _page_above(above)
 
 
 researchers_page = login_required

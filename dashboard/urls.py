@@ -67,7 +67,7 @@ _recruitment = [
     path("join-link/", join_link.join_link, name="join_link"),
     path("join-link/change/", join_link.change_join_link, name="change_join_link"),
     path("join-link/close/", join_link.close_join_link, name="close_join_link"),
-    path("amounts-due/paid/", join_link.note_amounts_paid, name="note_amounts_paid"),
+    path("join-link/paid/", join_link.note_amounts_paid, name="note_amounts_paid"),
     path("amounts-due.csv", join_link.amounts_due_file, name="amounts_due_file"),
 ]
 _qualification = [
@@ -127,7 +127,7 @@ _settings = [
     path("members/", members.members, name="members"),
     path("members/<int:user_id>/", members.member, name="member"),
     path("members/tokens/<int:number>/revoke/", members.revoke_token, name="revoke_members_token"),
-    path("invitations/<int:number>/revoke/", members.revoke_invitation, name="revoke_invitation"),
+    path("members/invitations/<int:number>/revoke/", members.revoke_invitation, name="revoke_invitation"),
     path("log/", log.log, name="log"),
     path("log.<str:kind>", log.log_file, name="log_file"),
 ]

@@ -2,7 +2,7 @@
 
 import enum
 import smtplib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -27,6 +27,8 @@ mail waits until an operator fixes them."""
 
 
 _FIELD = EmailField(max_length=200)
+MOST_WRONG = 10
+"""Wrong addresses that a refusal names."""
 """Accepts addresses that fit into ``accounts.PlatformIdentity.person``."""
 
 
@@ -50,6 +52,19 @@ def read_address(text: str) -> str:
     except ValidationError as error:
         raise InvalidAddress(_("“%(value)s” is not an e-mail address.") % {"value": text.strip()}) from error
     return address.lower()
+
+
+def read_addresses(texts: Iterable[str]) -> list[str]:
+    """Return the addresses, each once. Raise :class:`InvalidAddress` with a line for each wrong one."""
+    read, wrong = [], []
+    for text in texts:
+        try:
+            read.append(read_address(text))
+        except InvalidAddress as error:
+            wrong.append(str(error))
+    if wrong:
+        raise InvalidAddress("\n".join(wrong[:MOST_WRONG]))
+    return list(dict.fromkeys(read))
 
 
 def mail_of(kind: Kind, identity: PlatformIdentity, enrollments: Sequence[Enrollment]) -> EmailMessage:

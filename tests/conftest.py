@@ -32,6 +32,7 @@ from publishing.machine_validation.report import Validation
 from tests import kept
 from tests.plugin import state_directory
 from tomannot import clock
+from tomannot.celery import app
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -113,6 +114,7 @@ programs that ``make test`` installs (not systemd, kubectl, pdflatex and PyTorch
 STATEMENTS = 5000
 FORGETS = re.compile(rb"^(?:DISCARD ALL|DEALLOCATE ALL)\b")
 _did_not_run = Counter[str]()
+app.autodiscover_tasks(force=True)  # as workers do: tests run tasks at once, whichever modules they import
 hypothesis_settings.register_profile("tomannot", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tomannot")
 

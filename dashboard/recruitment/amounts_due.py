@@ -13,6 +13,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery, TextChoices
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
 from accounts.models import PlatformIdentity
@@ -168,22 +169,20 @@ AmountsPaid = tuple[dict[int, Decimal], dict[int, Decimal]]
 """Amounts paid now, and the table's earlier payments where it states them, by enrollment."""
 
 
-def amount_paid_in_form(study: Study, who: str, amount: str) -> AmountsPaid:
+def amount_paid_in_form(study: Study, who: str, paid: str) -> AmountsPaid:
     """Return one participant's amount, found by a code or the pseudonym. Raise :class:`CannotPay`."""
-    return _read(
-        study, [(1, {"completion_code": who, "annotator": who.strip(), "paid": amount})], lines=False
-    )
+    return _read(study, [(1, {"completion_code": who, "annotator": who.strip(), "paid": paid})], lines=False)
 
 
-def amounts_paid_in_table(study: Study, file: "UploadedFile[bytes]") -> AmountsPaid:
+def amounts_paid_in_table(study: Study, table: "UploadedFile[bytes]") -> AmountsPaid:
     """Return the rows of a CSV file in which ``paid`` is filled in.
 
     Raise :class:`CannotPay` with the first invalid lines; the caller then records nothing.
     """
-    if (file.size or 0) > LARGEST_TABLE:
+    if (table.size or 0) > LARGEST_TABLE:
         raise CannotPay(_("This file is too large for a table of amounts due."))
     try:
-        text = file.read().decode("utf-8-sig")
+        text = table.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise CannotPay(_("This file is not UTF-8. Save the table as “CSV UTF-8”.")) from error
     separator = ";" if ";" in text.partition("\n")[0] else ","
@@ -220,16 +219,16 @@ def _read(
         named = {person for person in (by_pseudonym, by_code) if person is not None}
         problem = _problem(named, said, before, amounts)
         if problem:
-            problems.append(
-                _("Line %(line)s: %(problem)s.") % {"line": line, "problem": problem} if lines else problem
-            )
+            at_line = _("Line %(line)s: %(problem)s.") % {"line": line, "problem": problem}
+            problems.append(at_line if lines else f"{capfirst(problem)}.")
             continue
         (person,) = named
         amounts[person] = _amount(said)
         if before:
             seen[person] = _amount(before)
     if problems:
-        raise CannotPay(" ".join([*problems[:MOST_PROBLEMS], _("Nothing was recorded.")]))
+        end = [_("Nothing was recorded.")] if lines else []
+        raise CannotPay(" ".join(problems[:MOST_PROBLEMS] + end))
     if not amounts:
         raise CannotPay(_("The column “paid” is empty. Nothing was recorded."))
     return amounts, seen

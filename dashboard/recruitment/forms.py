@@ -317,8 +317,8 @@ class OnePaymentForm(forms.Form):
     paid = line(None, 10, _("Entries cannot be changed. To correct a mistake, enter a negative amount."))
     reason = line(_("How you paid them"), LONGEST_NOTE)
 
-    def __init__(self, study: Study, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
         self.fields["paid"].label = gettext("Amount in %(currency)s") % {"currency": study.currency}
 
 

@@ -99,7 +99,7 @@ def invite_by_mail(
     """
     if not settings.SENDS_MAIL:
         raise WrongState(_("This site sends no mail: EMAIL_URL is not set."))
-    given = list(dict.fromkeys(mails.read_address(one) for one in addresses))
+    given = mails.read_addresses(addresses)
     # In one order, so that two invitations of the same people do not wait for each other.
     people = {one: _known_by(one, study=study, language=language, now=now) for one in sorted(given)}
     return [_invite_by_mail(people[one], one, study=study, by=by, now=now) for one in given]

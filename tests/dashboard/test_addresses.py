@@ -146,6 +146,25 @@ def test_what_platforms_post_is_taken_from_nobody_else(everybody: dict[str, Clie
                 assert posted in (401, 403, 404), f"{platform} as {who}"
 
 
+def test_the_address_of_a_form_leads_to_the_page_that_it_is_on(everybody: dict[str, Client]) -> None:
+    study = "/studies/watched"
+    for address, page in {
+        "settings/consent/": "settings/",
+        "settings/alerts/webhooks/3/remove/": "settings/alerts/",
+        "settings/members/invitations/3/revoke/": "settings/members/",
+        "overview/leases/3/release/": "",
+        "recruitment/join-link/paid/": "recruitment/join-link/",
+        "people/red-fox/standing/": "people/red-fox/",
+        "stories/decide/?verdict=kept": "stories/?verdict=kept",
+    }.items():
+        response = everybody[Role.OWNER].get(f"{study}/{address}", follow=True)
+        assert (response.redirect_chain or [("", 0)])[-1][0] == f"{study}/{page}", address
+    signing_in = Client().post(f"{study}/settings/consent/")["Location"]
+    assert signing_in == f"/sign-in/?next={study}/settings/consent/"
+    assert everybody["nobody"].get("/api-tokens/revoke-all/")["Location"] == "/api-tokens/"
+    assert everybody[Role.OWNER].delete(f"{study}/settings/consent/").status_code == 405
+
+
 def test_a_password_is_changed_by_who_is_signed_in(everybody: dict[str, Client]) -> None:
     for who in ("nobody", Role.AUDITOR):
         response = everybody[who].get(reverse("accounts:password"))

@@ -169,7 +169,7 @@ def _mail(request: HttpRequest, study: Study, form: MailForm) -> HttpResponse | 
         messages.error(request, str(error))
         return redirect("dashboard:people", slug=study.slug)
     except DomainError as error:
-        form.add_error("addresses", str(error))
+        form.add_error("addresses", str(error).splitlines())
         return None
     sent = ngettext(
         "%(count)s participant is invited and gets their link by mail.",

@@ -13,7 +13,6 @@ from annotation import actions, rules
 from annotation.actions.exclusions import exclusion_in_force
 from annotation.models import Assignment, CheckResult, Enrollment, Story, Study
 from annotation.queries import recent_votes
-from annotation.reasons import check_reason
 from annotation.rights import Right, by_and_now, form_page, granted, read_page, signed_in, write_page
 from dashboard.actions import let_take_test_again
 from dashboard.figures import flags, store, tables
@@ -35,7 +34,14 @@ State = Enrollment.State
 
 @read_page()
 def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
-    enrollment = get_enrollment(study, pseudonym)
+    return _page(request, study, get_enrollment(study, pseudonym))
+
+
+def _page(
+    request: HttpRequest, study: Study, enrollment: Enrollment, form: ReasonForm | None = None
+) -> HttpResponse:
+    """Show the page; ``form``: the refused one of a decision."""
+    pseudonym = enrollment.pseudonym
     found, underway = store.refreshed(study, now=clock.now())
     document = found.document if found else None
     own = store.person(study, pseudonym)
@@ -61,8 +67,8 @@ def person(request: HttpRequest, study: Study, pseudonym: str) -> HttpResponse:
         "person": _person(study, document, own, closed) if document and own else None,
         "questions": [str(question.title) for question in study.protocol.questions],
         **_answers(request, enrollment, rights, closed),
-    }
-    return render(request, "dashboard/people/person.html", context)
+    } | ({"reason_form": form} if form else {})
+    return render_form(request, "dashboard/people/person.html", context, errors=form.errors if form else ())
 
 
 def _answers(
@@ -119,10 +125,13 @@ def set_standing(request: HttpRequest, study: Study, pseudonym: str) -> HttpResp
     """Suspend a participant, who then reads ``shown_reason``, or let them continue."""
     enrollment = get_enrollment(study, pseudonym)
     by, now, do = signed_in(request), clock.now(), request.POST.get("do", "")
+    form = (SuspendForm if do == "suspend" else ReasonForm)(request.POST)
+    if not form.is_valid():
+        return _page(request, study, enrollment, form)
+    reason = form.cleaned_data["reason"]
     with ErrorsAsMessages(request):
-        reason = check_reason(request.POST.get("reason", ""))
         if do == "suspend":
-            shown = request.POST.get("shown_reason", "")
+            shown = form.cleaned_data["shown_reason"]
             actions.suspend(enrollment=enrollment, reason=shown, note=reason, by=by, now=now)
             messages.success(request, _("Suspended. They get no more stories, and their votes still count."))
         elif do == "let_go_on":

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 from annotation.models import Study
 from annotation.refusals import texts_of
 from annotation.rights import Right, by_and_now, form_page, signed_in, write_page
-from dashboard.http import ErrorsAsMessages, ErrorsInForm, csv_stream, form_token, render_form
+from dashboard.http import ErrorsInForm, csv_stream, form_token, render_form
 from dashboard.recruitment.amounts_due import (
     CameBy,
     amount_paid_in_form,
@@ -110,39 +110,41 @@ def amounts_due_file(request: HttpRequest, study: Study) -> HttpResponseBase:
 @write_page(Right.CHANGE)
 def note_amounts_paid(request: HttpRequest, study: Study) -> HttpResponse:
     """Record external payments: of one participant, or of an uploaded table."""
-    table = request.FILES.get("table")
-    with ErrorsAsMessages(request):
-        token = form_token(request)
-        if token is None:
-            raise CannotPay(_("This form is incomplete. Reload the page and try again."))
-        amounts, seen = (
-            amounts_paid_in_table(study, table)
-            if table
-            else amount_paid_in_form(study, request.POST.get("who", ""), request.POST.get("paid", ""))
-        )
-        number = actions.record_link_payments(
-            study=study,
-            amounts=amounts,
-            seen=seen,
-            reason=request.POST.get("reason", "").replace("\0", ""),
-            token=token,
-            **by_and_now(request),
-        )
-        message = ngettext(
-            "Recorded the payment to %(number)s participant.",
-            "Recorded the payments to %(number)s participants.",
-            number,
-        )
-        messages.success(request, message % {"number": number} if number else _("This was recorded before."))
-    return redirect(f"{reverse('dashboard:join_link', args=[study.slug])}#paid")
+    one = OnePaymentForm(study, request.POST, auto_id="payment-%s") if "who" in request.POST else None
+    form = one or TableOfPaymentsForm(request.POST, request.FILES, auto_id="table-%s")
+    if form.is_valid():
+        with ErrorsInForm(form):
+            _note(request, study, **form.cleaned_data)
+            return redirect(f"{reverse('dashboard:join_link', args=[study.slug])}#paid")
+    return _page(request, study, **{"payment_form" if one else "table_form": form}, errors=form.errors)
+
+
+def _note(request: HttpRequest, study: Study, *, reason: str, **given: Any) -> None:
+    token = form_token(request)
+    if token is None:
+        raise CannotPay(_("This form is incomplete. Reload the page and try again."))
+    amounts, seen = (amounts_paid_in_table if "table" in given else amount_paid_in_form)(study, **given)
+    noted: dict[str, Any] = {"amounts": amounts, "seen": seen, "reason": reason, "token": token}
+    number = actions.record_link_payments(study=study, **noted, **by_and_now(request))
+    message = ngettext(
+        "Recorded the payment to %(number)s participant.",
+        "Recorded the payments to %(number)s participants.",
+        number,
+    )
+    messages.success(request, message % {"number": number} if number else _("This was recorded before."))
 
 
 @form_page(post=Right.CHANGE)
 def join_link(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the join link and amounts due. A POST looks up a code; in an address it would be logged."""
-    link = JoinLink.objects.select_related("study").filter(study=study).first()
     form = CodeForm(request.POST if request.method == "POST" else None)
     given = form.cleaned_data if form.is_valid() else None
+    found = check_code(study, given["code"], participant=given["participant"]) if given else None
+    return _page(request, study, form=form, found=found, errors=form.errors)
+
+
+def _page(request: HttpRequest, study: Study, *, errors: Any, **shown: Any) -> HttpResponse:
+    link = JoinLink.objects.select_related("study").filter(study=study).first()
     noted = LinkPayment.objects.filter(enrollment__study=study).select_related("enrollment", "noted_by")
     context = {
         "link": link,
@@ -156,12 +158,11 @@ def join_link(request: HttpRequest, study: Study) -> HttpResponse:
         "ids_form": PlatformIdsForm(),
         "table_form": TableOfPaymentsForm(auto_id="table-%s"),
         "payment_form": OnePaymentForm(study, auto_id="payment-%s"),
+        "form": CodeForm(),
         "token": uuid4(),
         "noted": [(entry.enrollment.pseudonym, entry) for entry in noted.order_by("-pk")[:NEWEST]],
-        "form": form,
-        "found": check_code(study, given["code"], participant=given["participant"]) if given else None,
     }
-    return render_form(request, "dashboard/recruitment/join_link.html", context)
+    return render_form(request, "dashboard/recruitment/join_link.html", context | shown, errors=errors)
 
 
 @form_page(Right.CHANGE)

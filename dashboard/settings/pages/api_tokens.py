@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from annotation import actions
 from annotation.models import ApiToken, Study
-from annotation.rights import researchers_page, signed_in, studies_of
+from annotation.rights import acts, researchers_page, signed_in, studies_of
 from tomannot import clock
 
 PAST_SHOWN = 20
@@ -82,7 +82,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/settings/api_tokens.html", context, status=status)
 
 
-@require_POST
+@acts
 @researchers_page
 def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
     user = signed_in(request)
@@ -92,7 +92,7 @@ def revoke_api_token(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("dashboard:api_tokens")
 
 
-@require_POST
+@acts
 @researchers_page
 def revoke_all_api_tokens(request: HttpRequest) -> HttpResponse:
     """Revoke all of the reader's tokens at once."""

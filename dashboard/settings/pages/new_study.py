@@ -8,7 +8,7 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.models import Environment
 from annotation import rights
@@ -42,7 +42,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
     return render_form(request, "dashboard/settings/new_study.html", context)
 
 
-@require_POST
+@rights.acts
 @rights.researchers_page
 @rights.study_creators_page
 def preview_new(request: HttpRequest) -> HttpResponse:

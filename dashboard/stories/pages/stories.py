@@ -108,12 +108,17 @@ class SearchForm(forms.Form):
 @read_page()
 def stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a page of the list. A search for the id of a story leads to that story at once."""
-    form = SearchForm(study, request.GET)
-    search = form.search()
+    search = SearchForm(study, request.GET).search()
     if search.start and not (search.text or search.is_filtered or search.after):
         found = Story.objects.filter(study=study, story_id=search.start).first()
         if found:
             return redirect("dashboard:story", slug=study.slug, story_id=found.story_id)
+    return _list(request, study)
+
+
+def _list(request: HttpRequest, study: Study, *, status: int = 200) -> HttpResponse:
+    form = SearchForm(study, request.GET)
+    search = form.search()
     page = story_page(study, search)
     figures = store.latest(study)
     document = figures.document if figures else None
@@ -129,11 +134,12 @@ def stories(request: HttpRequest, study: Study) -> HttpResponse:
         "is_filtered": bool(search.is_filtered or search.start),
         "wanted": form.query(),
         "decisions": Adjudication.Verdict.choices,
+        "reason": request.POST.get("reason", ""),
         "longest": LONGEST_STATEMENT,
         "scenarios": sorted(document["statistics"]["by_scenario"]) if document else [],
         "models": sorted(document["statistics"]["by_generator_model"]) if document else [],
     }
-    return render(request, "dashboard/stories/stories.html", context)
+    return render(request, "dashboard/stories/stories.html", context, status=status)
 
 
 @write_page(Right.REVIEW)
@@ -141,6 +147,8 @@ def decide_stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Record an expert's decision about the ticked stories of the list, all or none."""
     with ErrorsAsMessages(request, ValueError):
         ticked = [text.partition(":") for text in request.POST.getlist("story")]
+        if not ticked:
+            raise WrongState(_("Tick at least one story. Nothing was saved."))
         made = actions.adjudicate_stories(
             study=study,
             seen={story_id: int(seen) for seen, _colon, story_id in ticked if "\0" not in story_id},
@@ -150,8 +158,9 @@ def decide_stories(request: HttpRequest, study: Study) -> HttpResponse:
         )
         said = ngettext("%(n)s story is decided.", "%(n)s stories are decided.", len(made))
         messages.success(request, said % {"n": len(made)})
-    here = reverse("dashboard:stories", args=[study.slug])
-    return redirect(f"{here}?{request.GET.urlencode()}" if request.GET else here)
+        here = reverse("dashboard:stories", args=[study.slug])
+        return redirect(f"{here}?{request.GET.urlencode()}" if request.GET else here)
+    return _list(request, study, status=422)
 
 
 @read_page()

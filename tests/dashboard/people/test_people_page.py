@@ -254,6 +254,7 @@ def test_people_are_invited_by_mail(researcher: Client, study: Study, settings: 
     )
     assert wrong.status_code == 422
     assert "“no” is not an e-mail address." in wrong.content.decode()
+    assert "“address” is not an e-mail address.</a>" in wrong.content.decode()
     assert Enrollment.objects.count() == known
 
     form = {"do": "mail", "addresses": "ada@example.org\nben@example.org", "language": "de"}

@@ -131,6 +131,10 @@ def test_somebody_is_suspended_and_let_go_on_by_who_is_no_administrator(
     (user, researcher), person = as_role(study), careless
     here = page_of(person, "set_standing")
 
+    refused = researcher.post(here, {"do": "suspend", "reason": " ", "shown_reason": "Please write to us."})
+    assert refused.status_code == 422
+    for kept in ("Please write to us.</textarea>", "<details open>", "autofocus", "Nothing was saved"):
+        assert kept in refused.content.decode()
     researcher.post(
         here, {"do": "suspend", "reason": "See the checks.", "shown_reason": "Please write to us."}
     )

@@ -195,7 +195,9 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     for unread in ("1.234,00", "Jan 47"):
         said = upload([friday[0] | {"paid_so_far": unread, "paid": "0.47"}])
         assert f"Line 2: “{unread}” under “paid_so_far” is not an amount" in said
-    assert "Say how participants were paid" in upload([friday[0] | {"paid": "0.47"}], reason=" ")
+    unreasoned = upload([friday[0] | {"paid": "0.47"}], reason=" ")
+    assert "How you paid participants: " in unreasoned
+    assert "<details open>" in unreasoned
     assert LinkPayment.objects.count() == 1
 
     def one(who: str, amount: str) -> str:
@@ -207,6 +209,10 @@ def test_who_has_been_paid_is_remembered_once_however_often_it_is_said(study: St
     )
     assert "Recorded the payment to 1" in one(friday[1]["annotator"], "5")
     assert "Recorded the payment to 1" in one(friday[1]["annotator"], "-5"), "it was a mistake"
+    refused = one("nobody", "0.47")
+    assert "<p>No participant has this code or pseudonym.</p>" in refused
+    assert 'value="nobody"' in refused
+    assert "<p>“much” is not an amount.</p>" in one(friday[1]["annotator"], "much")
     assert "A correction cannot exceed" in one(friday[1]["annotator"], "-0.01")
     assert [row["still_owed"] for row in rows_of(boss.get(url))] == ["0.00", friday[1]["owed"]]
     entries = LinkPayment.objects.order_by("pk")

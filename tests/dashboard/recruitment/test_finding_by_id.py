@@ -89,7 +89,8 @@ def test_who_writes_from_a_platform_is_found_by_every_id_they_may_give(
         boss.post(address("find_by_id"), {"remote_id": "A\0"}).content
     )
     assert len(looks()) == 2
-    assert boss.get(address("find_by_id")).status_code == 405, "no id belongs into an address"
+    led_on = boss.get(address("find_by_id"))
+    assert led_on["Location"] == address("recruitment"), "no id belongs into an address"
 
 
 def test_a_visit_that_the_platform_does_not_list_is_found_too(desk: Desk, boss: Client) -> None:

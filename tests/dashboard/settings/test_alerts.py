@@ -171,7 +171,7 @@ def test_a_webhook_is_made_on_the_page_and_gets_signed_requests(study: Study, re
     given = {"url": f"{receiver.origin}/secret-path", "kinds": ["participant_flagged"]}
     made = signed_in(user).post(address("add_webhook"), given)
     assert made.status_code == 201
-    found = re.search(r'value="(whsec_[^"]+)"', made.content.decode())
+    found = re.search(r">(whsec_[^<]+)<", made.content.decode())
     assert found
     page = signed_in(user).get(address()).content.decode()
     assert "whsec_" not in page
@@ -262,6 +262,7 @@ def test_such_addresses_are_refused_at_once(study: Study) -> None:
         address("add_webhook"), {"url": "http://hooks.example.org/", "kinds": ["study_complete"]}
     )
     assert refused.status_code == 422
+    assert '<a href="#webhook_url">Address: ' in refused.content.decode()
     assert not Webhook.objects.exists()
     for url in (
         "ftp://hooks.example.org/",

@@ -380,7 +380,11 @@ def test_several_stories_are_decided_at_once_or_none(client: Client, study: Stud
     again = client.post(
         "/studies/main/stories/decide/", {**form, "story": [ticked[0], "0:" + ids(study)[-1]]}
     )
-    assert again.status_code == 302
+    assert again.status_code == 422
+    assert f'value="{form["reason"]}"' in again.content.decode(), "what was written is kept"
+    none = client.post("/studies/main/stories/decide/?verdict=kept", {"reason": "why", "decision": "valid"})
+    assert (none.status_code, "Tick at least one story." in none.content.decode()) == (422, True)
+    assert "decided." not in none.content.decode()
     assert made.count() == 2, "one of them was decided in the meantime, so none is"
     for broken in ({"decision": ""}, {"reason": ""}, {"story": ["x"]}):
         client.post("/studies/main/stories/decide/", form | broken)
