@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import is_valid_path
+from django.urls import get_script_prefix, is_valid_path
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -226,7 +226,7 @@ def acts(view: View[P]) -> View[P]:
     def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.method == "GET":
             query = f"?{request.GET.urlencode()}" if request.GET else ""
-            return redirect(_page_above(request.path_info) + query)
+            return redirect(get_script_prefix().rstrip("/") + _page_above(request.path_info) + query)
         return require_POST(view)(request, *args, **kwargs)
 
     return page

@@ -27,9 +27,9 @@ mail waits until an operator fixes them."""
 
 
 _FIELD = EmailField(max_length=200)
+"""Accepts addresses that fit into ``accounts.PlatformIdentity.person``."""
 MOST_WRONG = 10
 """Wrong addresses that a refusal names."""
-"""Accepts addresses that fit into ``accounts.PlatformIdentity.person``."""
 
 
 class Kind(enum.StrEnum):
