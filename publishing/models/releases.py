@@ -255,7 +255,7 @@ class ReleaseFile(models.Model):
         """True if the file has the bytes that were published. Raise ``OSError`` if it cannot be read."""
         try:
             return file_facts(self.release.directory, self.path).sha256 == self.sha256
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, store.DamagedArchive):
             return False
 
 

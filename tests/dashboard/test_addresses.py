@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.test.utils import override_script_prefix
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
@@ -159,8 +160,9 @@ def test_the_address_of_a_form_leads_to_the_page_that_it_is_on(everybody: dict[s
     }.items():
         response = everybody[Role.OWNER].get(f"{study}/{address}", follow=True)
         assert (response.redirect_chain or [("", 0)])[-1][0] == f"{study}/{page}", address
-    below = everybody[Role.OWNER].get(f"{study}/settings/consent/", SCRIPT_NAME="/lab")
-    assert below["Location"] == f"/lab{study}/settings/"
+    with override_script_prefix("/lab/"):
+        below = everybody[Role.OWNER].get(f"{study}/settings/consent/")["Location"]
+    assert below == f"/lab{study}/settings/"
     signing_in = Client().post(f"{study}/settings/consent/")["Location"]
     assert signing_in == f"/sign-in/?next={study}/settings/consent/"
     assert everybody["nobody"].get("/api-tokens/revoke-all/")["Location"] == "/api-tokens/"
