@@ -63,11 +63,11 @@ def import_stories(
     :class:`ImportRefused` with all problems of the file; then only the record of the refusal is stored.
     """
     named = (name or path.name)[:200]
-    job = _recorded(study, by, now, role=role, file_name=named, license=license, dry_run=dry_run)
+    job = _record_import(study, by, now, role=role, file_name=named, license=license, dry_run=dry_run)
     return run_import(story_import_id=job.pk, path=path, now=now, progress=progress)
 
 
-def _recorded(study: Study, by: User | None, now: datetime, **fields: Any) -> StoryImport:
+def _record_import(study: Study, by: User | None, now: datetime, **fields: Any) -> StoryImport:
     return StoryImport.objects.create(study=study, requested_by=by, requested_at=now, **fields)
 
 
@@ -84,7 +84,9 @@ def queue_import(
 ) -> StoryImport:
     """Keep an uploaded file and let a Celery worker import it."""
     name = Path(file.name or "upload").name[:200]
-    job = _recorded(study, by, now, role=role, file_name=name, file=file, license=license, dry_run=dry_run)
+    job = _record_import(
+        study, by, now, role=role, file_name=name, file=file, license=license, dry_run=dry_run
+    )
     enqueue_import(story_import_id=job.pk)
     return job
 

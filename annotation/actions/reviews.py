@@ -225,8 +225,14 @@ def adjudicate_stories(
     by: User | None,
     now: datetime,
 ) -> list[Adjudication]:
-    """Record the same decision about several stories, all or none. ``seen``: by story id, of adjudicate."""
+    """Record the same decision about several stories, all or none.
+
+    ``seen`` maps story ids to the decision that the expert saw, as in :func:`adjudicate`. Raise
+    :class:`WrongState` if it names no story.
+    """
     stories = Story.objects.filter(study=study, story_id__in=seen).select_related("study").order_by("pk")
+    if not stories:
+        raise WrongState(_("Tick at least one story. Nothing was saved."))
     return [
         adjudicate(story=story, verdict=verdict, reason=reason, by=by, now=now, seen=seen[story.story_id])
         for story in stories

@@ -291,7 +291,7 @@ class RejectionForm(forms.Form):
 
 
 class OutsideForm(forms.Form):
-    """How a payment that the platform refused was made outside it."""
+    """The note on a payment made outside the platform, after the platform refused it."""
 
     reason = line(_("How you paid them, and why not through the platform"), LONGEST_NOTE)
 

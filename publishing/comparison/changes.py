@@ -30,7 +30,7 @@ Move = tuple[Outcome | None, Outcome | None]
 
 
 class Difference(enum.StrEnum):
-    """How a story's verdict differs between two releases."""
+    """The ways in which the verdict on a story can differ between two releases."""
 
     KEPT_BEFORE = "kept-before"
     KEPT_NOW = "kept-now"

@@ -102,8 +102,13 @@ def test_a_story_that_no_file_lists_is_named_by_its_votes(two: Path, tmp_path: P
     incomplete = {row["story_id"] for row in rows(before, INCOMPLETE_PATH)}
     for directory in (before, now):
         (directory / INCOMPLETE_PATH).unlink()
-    changed = lambda votes: [vote.update(q1="no") for vote in votes if vote["story_id"] in incomplete]  # noqa: E731
-    edit_rows(VOTES_PATH, changed)(now)
+
+    def object_to_incomplete(votes: list[dict[str, Any]]) -> None:
+        for vote in votes:
+            if vote["story_id"] in incomplete:
+                vote["q1"] = "no"
+
+    edit_rows(VOTES_PATH, object_to_incomplete)(now)
     description = json.loads((now / "release.json").read_bytes())
 
     found = [row for row, _story in changed_rows(before, now, description)]

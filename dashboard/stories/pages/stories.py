@@ -147,8 +147,6 @@ def decide_stories(request: HttpRequest, study: Study) -> HttpResponse:
     """Record an expert's decision about the ticked stories of the list, all or none."""
     with ErrorsAsMessages(request, ValueError):
         ticked = [text.partition(":") for text in request.POST.getlist("story")]
-        if not ticked:
-            raise WrongState(_("Tick at least one story. Nothing was saved."))
         made = actions.adjudicate_stories(
             study=study,
             seen={story_id: int(seen) for seen, _colon, story_id in ticked if "\0" not in story_id},
